@@ -1,0 +1,146 @@
+"""Run folders: what a fine-tuned model needs to predict exactly as it was trained.
+
+``config.json``      settings, labels, graph hash
+``encoder/``         a Hugging Face folder: weights (safetensors), config, tokenizer
+``head.safetensors`` the task's head
+``metrics.jsonl``    what was logged while training
+``metrics.json``     written last: a folder that has it is complete
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kbert_cli import __version__
+from kbert_cli.config import FinetuneConfig
+from kbert_cli.errors import KbertError
+from kbert_cli.files import named_output_errors, read_json, write_json
+
+CONFIG, METRICS, LOG = "config.json", "metrics.json", "metrics.jsonl"
+ENCODER, HEAD = "encoder", "head.safetensors"
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What ``config.json`` holds."""
+
+    config: FinetuneConfig
+    labels: tuple[str, ...]
+    texts: int
+    """How many texts an example has."""
+    graph_hash: str
+    version: str = __version__
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "kbert": self.version,
+            "labels": list(self.labels),
+            "texts": self.texts,
+            "graph_hash": self.graph_hash,
+            **self.config.as_dict(),
+        }
+
+
+def read_record(folder: str | Path) -> RunRecord:
+    """The record of a run folder.
+
+    Raises:
+        KbertError: the folder is no run, or is damaged.
+    """
+    path = Path(folder) / CONFIG
+    if not path.is_file():
+        raise KbertError(
+            f"{folder} is no run folder: it has no {CONFIG}",
+            "`kbert finetune` makes run folders; name one with --run DIR.",
+        )
+    value = read_json(path)
+    try:
+        version, texts = value.pop("kbert"), value.pop("texts")
+        labels, graph_hash = tuple(value.pop("labels")), value.pop("graph_hash")
+    except (KeyError, AttributeError, TypeError):
+        raise KbertError(f"{path} was not written by kbert, or is damaged") from None
+    return RunRecord(FinetuneConfig.from_dict(value), labels, texts, graph_hash, version)
+
+
+def newest_run(runs: Path = RUNS) -> Path:
+    """The complete run under ``runs`` that ended last.
+
+    Raises:
+        KbertError: there is none.
+    """
+    done = sorted(runs.glob(f"*/{METRICS}"), key=lambda path: (path.stat().st_mtime_ns, path))
+    if not done:
+        raise KbertError(
+            f"no run in {runs}/",
+            "Make one with `kbert finetune --kg medical --task ner`, or name one with --run DIR.",
+        )
+    return done[-1].parent
+
+
+def check_output(output: Path | None, force: bool) -> None:
+    """Raise KbertError when a run folder that the user named must not be used."""
+    if output is None or force or not output.exists():
+        return
+    if not output.is_dir() or any(output.iterdir()):
+        raise KbertError(
+            f"--output {output} exists already",
+            "Name another folder, or replace that run with --force.",
+        )
+
+
+def make_run_folder(output: Path | None, name: str) -> Path:
+    """Make the folder ``output``, or a new one under ``runs/`` named by the time and ``name``.
+
+    An earlier run in ``output`` counts as incomplete from here on.
+    """
+    with named_output_errors(output or RUNS):
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            (output / METRICS).unlink(missing_ok=True)
+            (output / LOG).unlink(missing_ok=True)
+            return output
+        RUNS.mkdir(exist_ok=True)
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        folder = RUNS / f"{stamp}-{name}"
+        # Two runs may start in one second; mkdir decides who was first.
+        for number in itertools.count(2):
+            try:
+                folder.mkdir()
+                break
+            except FileExistsError:
+                folder = RUNS / f"{stamp}-{name}-{number}"
+        return folder
+
+
+def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
+    """Write encoder, tokenizer and head of a ``TaskModel``."""
+    from safetensors.torch import save_file
+
+    with named_output_errors(folder):
+        model.encoder.encoder.save_pretrained(folder / ENCODER)
+        tokenizer.save_pretrained(folder / ENCODER)
+        save_file(model.head.state_dict(), folder / HEAD)
+
+
+def save_record(folder: Path, record: RunRecord) -> None:
+    """Write ``config.json``."""
+    write_json(folder / CONFIG, record.as_dict())
+
+
+def load_head(folder: Path, head: Any) -> None:
+    """Fill a head with the weights of a run folder; missing or foreign ones are an error."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    path = folder / HEAD
+    try:
+        head.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        first = str(error).splitlines()[0]
+        raise KbertError(f"cannot load {path}: {first}", "The run folder is incomplete.") from None

@@ -1,0 +1,149 @@
+"""``kbert finetune``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kbert_cli.cli.console import ConsoleReporter, print_json, print_scores
+from kbert_cli.cli.options import (
+    config_option,
+    injection_options,
+    json_option,
+    quiet_option,
+    training_options,
+)
+from kbert_cli.config import FinetuneConfig, InjectionConfig, TrainingConfig
+from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
+from kbert_cli.kg.catalog import bundled_graphs
+from kbert_cli.registry import METHODS, TASKS
+
+_TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
+
+
+@click.command()
+@config_option
+@click.option("--task", type=click.Choice(list(TASKS)), required=True, help="What to learn.")
+@click.option(
+    "--kg",
+    multiple=True,
+    required=True,
+    metavar="NAME|FILE|none",
+    help="Graph to inject: a bundled name, a .spo file, a folder of them, or none. Repeatable: "
+    "merged in the order given.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="kbert",
+    show_default=True,
+    help="How knowledge gets in; none is the plain encoder.",
+)
+@click.option(
+    "--model",
+    default="scratch:mini",
+    show_default=True,
+    metavar="NAME|DIR",
+    help="Encoder: a folder, a hub name such as bert-base-chinese, or scratch:mini / scratch:base "
+    "to train one from nothing.",
+)
+@click.option(
+    "--attention",
+    type=click.Choice(["sdpa", "eager"]),
+    default="sdpa",
+    show_default=True,
+    help="Attention implementation.",
+)
+@click.option(
+    "--corpus",
+    metavar="NAME|DIR",
+    help="Bundled corpus, or a folder with train, dev and test .tsv.  "
+    "[default: the bundled one of that task and the graph's domain]",
+)
+@click.option("--train", metavar="FILE", help="Training split.")
+@click.option("--dev", metavar="FILE", help="Dev split.  [default: a tenth of the training split]")
+@click.option("--test", metavar="FILE", help="Test split, scored once at the end.")
+@click.option(
+    "--output",
+    metavar="DIR",
+    help="Run folder.  [default: runs/<time>-<task>-<kg>]",
+)
+@click.option("--force", is_flag=True, help="Allow an --output that exists; its run is replaced.")
+@injection_options
+@training_options
+@json_option
+@quiet_option
+def finetune(
+    task: str,
+    kg: tuple[str, ...],
+    method: str,
+    model: str,
+    attention: str,
+    corpus: str | None,
+    train: str | None,
+    dev: str | None,
+    test: str | None,
+    output: str | None,
+    force: bool,
+    injection: InjectionConfig,
+    training: TrainingConfig,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Fine-tune an encoder on a task, with a graph injected.
+
+    The weights of the best epoch on the dev split are kept; the test split is scored once, with
+    them.
+
+    \b
+    kbert finetune --kg medical --task ner
+    kbert finetune --kg my.spo --task classification --train train.tsv --test test.tsv
+    kbert finetune --kg none --task ner          the baseline without a graph
+    """
+    reporter = ConsoleReporter(quiet=quiet)
+    files = _split_files(task, kg, corpus, SplitFiles(train or "", dev, test), reporter)
+    config = FinetuneConfig(
+        task=task,
+        kg=kg,
+        method=method,
+        model=model,
+        train=files.train,
+        dev=files.dev,
+        test=files.test,
+        attention=attention,
+        injection=injection,
+        training=training,
+    )
+    from kbert_cli.training import finetune as run_finetune
+
+    result = run_finetune(config, reporter, output=Path(output) if output else None, force=force)
+    if as_json:
+        print_json({"run": str(result.folder), **result.metrics})
+        return
+    for split in _TITLES:
+        if result.metrics[split]:
+            print_scores(_TITLES[split], result.metrics[split])
+    click.echo(f"run: {result.folder}")
+
+
+def _split_files(
+    task: str,
+    kg: tuple[str, ...],
+    corpus: str | None,
+    given: SplitFiles,
+    reporter: ConsoleReporter,
+) -> SplitFiles:
+    """The split files: those given, those of a corpus, or those of the fitting bundled corpus."""
+    if given.train:
+        if corpus:
+            raise click.UsageError("--corpus and --train exclude each other.")
+        return given
+    if given.dev or given.test:
+        raise click.UsageError("--dev and --test need --train.")
+    if corpus:
+        return corpus_files(corpus)
+    graphs = bundled_graphs()
+    card = corpus_for(task, graphs[kg[0]].domain if kg[0] in graphs else None)
+    reporter.note(f"corpus: bundled {card.name} ({card.title})")
+    return corpus_files(card.name)

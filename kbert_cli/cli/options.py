@@ -1,0 +1,204 @@
+"""Options that several commands share. Each decorator hands over one object."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from kbert_cli.cards import read_toml
+from kbert_cli.config import PRECISIONS, InjectionConfig, TrainingConfig
+from kbert_cli.errors import KbertError, did_you_mean
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print results and warnings only.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
+run_option = click.option(
+    "--run", metavar="DIR", help="Run folder to use.  [default: the newest under runs/]"
+)
+moved_kg_option = click.option(
+    "--kg",
+    multiple=True,
+    metavar="NAME|FILE",
+    help="Where the run's graph is now, if it has moved (repeatable, in the order of training).",
+)
+
+
+def _gathered(target: type, name: str, fields: tuple[str, ...]) -> Callable[[Command], Any]:
+    """Replace the keyword arguments ``fields`` by one object of type ``target``."""
+
+    def decorate(command: Command) -> Any:
+        @functools.wraps(command)
+        def wrapper(**arguments: Any) -> Any:
+            values = {field: arguments.pop(field) for field in fields}
+            return command(**arguments, **{name: target(**values)})
+
+        return wrapper
+
+    return decorate
+
+
+def _with_options(options: list[Any], gather: Callable[[Command], Any]) -> Callable[[Command], Any]:
+    def decorate(command: Command) -> Any:
+        decorated = gather(command)
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+_INJECTION = InjectionConfig()
+
+injection_options = _with_options(
+    [
+        click.option(
+            "--max-entities",
+            type=int,
+            default=_INJECTION.max_entities,
+            show_default=True,
+            help="Triples injected for each mention.",
+        ),
+        click.option(
+            "--predicate/--no-predicate",
+            default=None,
+            help="Inject the predicate's text before the object's.  "
+            "[default: yes, but not for ner]",
+        ),
+        click.option(
+            "--min-mention-length",
+            type=int,
+            default=_INJECTION.min_mention_length,
+            show_default=True,
+            help="Shortest name that is looked for, in characters.",
+        ),
+        click.option(
+            "--max-length",
+            type=int,
+            default=_INJECTION.max_length,
+            show_default=True,
+            help="Tokens a tree may have, branches included; branches go first.",
+        ),
+        click.option(
+            "--soft-position/--no-soft-position",
+            default=True,
+            help="Number tokens along the tree, or as they stand (ablation).",
+        ),
+        click.option(
+            "--visible-matrix/--no-visible-matrix",
+            default=True,
+            help="Hide branches from unrelated tokens, or not (ablation).",
+        ),
+    ],
+    _gathered(
+        InjectionConfig,
+        "injection",
+        (
+            "max_entities",
+            "predicate",
+            "min_mention_length",
+            "max_length",
+            "soft_position",
+            "visible_matrix",
+        ),
+    ),
+)
+
+_TRAINING = TrainingConfig()
+
+training_options = _with_options(
+    [
+        click.option(
+            "--epochs", type=float, default=_TRAINING.epochs, show_default=True, help="Passes."
+        ),
+        click.option(
+            "--batch-size",
+            type=int,
+            help="Sentences an optimiser step.  [default: 16 for ner, else 32]",
+        ),
+        click.option(
+            "--learning-rate",
+            type=float,
+            help="Peak rate.  [default: 2e-5, or 5e-4 for scratch:SIZE]",
+        ),
+        click.option(
+            "--warmup",
+            type=float,
+            default=_TRAINING.warmup,
+            show_default=True,
+            help="Share of steps until the peak.",
+        ),
+        click.option(
+            "--weight-decay", type=float, default=_TRAINING.weight_decay, show_default=True
+        ),
+        click.option(
+            "--dropout",
+            type=float,
+            default=_TRAINING.dropout,
+            show_default=True,
+            help="Before the head's output layer.",
+        ),
+        click.option(
+            "--seed",
+            type=int,
+            default=_TRAINING.seed,
+            show_default=True,
+            help="Equal seeds give equal runs.",
+        ),
+        click.option(
+            "--precision",
+            type=click.Choice(PRECISIONS),
+            default=_TRAINING.precision,
+            show_default=True,
+        ),
+    ],
+    _gathered(
+        TrainingConfig,
+        "training",
+        (
+            "epochs",
+            "batch_size",
+            "learning_rate",
+            "warmup",
+            "weight_decay",
+            "dropout",
+            "seed",
+            "precision",
+        ),
+    ),
+)
+
+
+def _load_config(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is None:
+        return
+    allowed = {
+        name: option
+        for option in context.command.params
+        for name in [option.name]
+        if name and option is not parameter
+    }
+    settings = {}
+    for key, setting in read_toml(value).items():
+        name = "as_json" if key == "json" else key.replace("-", "_")
+        if name not in allowed:
+            spelled = [known.replace("_", "-") for known in allowed]
+            raise KbertError(
+                f"{value}: unknown key {key!r}; allowed: {', '.join(sorted(spelled))}",
+                did_you_mean(key, spelled),
+            )
+        settings[name] = setting
+    context.default_map = {**(context.default_map or {}), **settings}
+
+
+config_option = click.option(
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_load_config,
+    help="TOML file whose keys are option names; options on the command line win.",
+)

@@ -1,0 +1,135 @@
+"""Options of the jobs, checked where they are made. Every check names the flag."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from kbert_cli.errors import KbertError
+
+NO_GRAPH = "none"
+
+
+@dataclass(frozen=True)
+class InjectionConfig:
+    """How triples get into a sentence; recorded in a run, so that prediction repeats it exactly."""
+
+    max_entities: int = 2
+    """Branches a mention may carry (0 injects nothing)."""
+    predicate: bool | None = None
+    """Whether a branch holds the predicate's text before the object's; None: as the task has it."""
+    min_mention_length: int = 2
+    """Characters that a name must have to be found in a text."""
+    max_length: int = 256
+    """Tokens a sentence tree may have, special tokens and branches included."""
+    soft_position: bool = True
+    """False numbers the tokens as they stand in the flattened tree (ablation)."""
+    visible_matrix: bool = True
+    """False lets every token see every other one (ablation)."""
+
+    def __post_init__(self) -> None:
+        _raise_all(
+            _at_least("--max-entities", self.max_entities, 0),
+            _at_least("--min-mention-length", self.min_mention_length, 1),
+            # [CLS], one token of each of two texts and two [SEP] must fit.
+            _at_least("--max-length", self.max_length, 5),
+        )
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the weights are fitted."""
+
+    epochs: float = 5
+    """Passes over the training split."""
+    batch_size: int | None = None
+    """Sentences an optimiser step; None: the reference's for the task (NER 16, else 32)."""
+    learning_rate: float | None = None
+    """Peak of the linear schedule; None: 2e-5, or 5e-4 for an encoder from nothing."""
+    warmup: float = 0.1
+    """Share of all steps over which the rate rises to its peak."""
+    weight_decay: float = 0.01
+    """AdamW's decoupled weight decay."""
+    dropout: float = 0.1
+    """Dropout before the head's output layer."""
+    seed: int = 42
+    """Seed of initialisation, order of examples and dropout."""
+    precision: str = "auto"
+    """fp32, bf16, fp16, or auto: bf16 on a GPU that has it, else fp32."""
+
+    def __post_init__(self) -> None:
+        _raise_all(
+            None if self.epochs > 0 else f"--epochs is {self.epochs}; it must be above 0",
+            None if self.batch_size is None else _at_least("--batch-size", self.batch_size, 1),
+            None
+            if self.learning_rate is None or 0 < self.learning_rate < 1
+            else f"--learning-rate is {self.learning_rate}; it must lie between 0 and 1",
+            None if 0 <= self.warmup <= 1 else f"--warmup is {self.warmup}; it is a share, 0 to 1",
+            None
+            if 0 <= self.dropout < 1
+            else f"--dropout is {self.dropout}; it must be at least 0 and below 1",
+            _at_least("--seed", self.seed, 0),
+            None
+            if self.precision in PRECISIONS
+            else f"--precision is {self.precision!r}; it must be one of {', '.join(PRECISIONS)}",
+        )
+
+
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """Everything that decides a fine-tuning run."""
+
+    task: str
+    kg: tuple[str, ...] = (NO_GRAPH,)
+    """Graphs in the order given: bundled names, files or folders; ``none`` alone for no graph."""
+    method: str = "kbert"
+    model: str = "scratch:mini"
+    """``scratch:SIZE``, a folder or a hub name."""
+    train: str = ""
+    dev: str | None = None
+    test: str | None = None
+    attention: str = "sdpa"
+    """Attention implementation of the encoder: sdpa or eager."""
+    injection: InjectionConfig = field(default_factory=InjectionConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        alone = NO_GRAPH not in self.kg or len(self.kg) == 1
+        _raise_all(
+            None if alone else f"--kg none stands alone; given: {', '.join(self.kg)}",
+            None if self.kg else "--kg is missing",
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for ``config.json``."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> FinetuneConfig:
+        """The inverse of ``as_dict``.
+
+        Raises:
+            KbertError: a field is missing or unknown (another version wrote it).
+        """
+        try:
+            value = dict(value)
+            value["kg"] = tuple(value["kg"])
+            value["injection"] = InjectionConfig(**value["injection"])
+            value["training"] = TrainingConfig(**value["training"])
+            return cls(**value)
+        except (KeyError, TypeError) as error:
+            raise KbertError(f"config.json does not fit this version of kbert: {error}") from None
+
+
+def _at_least(flag: str, value: int, least: int) -> str | None:
+    return None if value >= least else f"{flag} is {value}; it must be at least {least}"
+
+
+def _raise_all(*problems: str | None) -> None:
+    found = [problem for problem in problems if problem]
+    if found:
+        raise KbertError("\n".join(found))

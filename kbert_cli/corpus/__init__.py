@@ -1,0 +1,1 @@
+"""Corpora: reading labelled text, listing the bundled ones. No torch."""

@@ -1,0 +1,18 @@
+"""The one example type that every reader gives and every task takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Example:
+    """One or two texts with what is known of them."""
+
+    texts: tuple[str, ...]
+    label: str | tuple[str, ...] | None = None
+    """A class name; for NER one tag a character of the text; None when unknown."""
+    group: str | None = None
+    """The question id of a question–answer pair."""
+    line: int = 0
+    """Line of the file, from 1."""

@@ -1,0 +1,58 @@
+"""Tab-separated tables: streamed rows, their cells untouched."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbert_cli.corpus.columns import ColumnNames, Columns, counted_columns, header_columns
+from kbert_cli.errors import KbertError
+from kbert_cli.files import read_lines
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table, cut at its tabs and nowhere else: quotes are plain characters."""
+
+    line: int
+    cells: tuple[str, ...]
+
+    def cell(self, index: int | None) -> str | None:
+        """The cell, or None where the row is too short or there is no such column."""
+        return self.cells[index] if index is not None and index < len(self.cells) else None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose columns are known; ``rows`` can be read once."""
+
+    path: str
+    header: tuple[str, ...] | None
+    columns: Columns
+    rows: Iterator[Row]
+
+
+def open_table(path: str | Path, names: ColumnNames, *, texts: int | None = None) -> Table:
+    """Open a table and find out its columns from the header, or from the first row's width.
+
+    Args:
+        names: the columns of the task.
+        texts: the number of texts that the model takes, when known.
+
+    Raises:
+        KbertError: the file is missing, empty or not UTF-8, or its header lacks a column.
+    """
+    rows = (Row(number, tuple(line.split("\t"))) for number, line in read_lines(path))
+    first = next(rows, None)
+    if first is None:
+        raise KbertError(f"{path} is empty")
+    try:
+        columns = header_columns(first.cells, names)
+    except KbertError as error:
+        raise KbertError(f"{path}:{first.line}: {error.what}", error.hint) from None
+    if columns is not None:
+        return Table(str(path), first.cells, columns, rows)
+    columns = counted_columns(len(first.cells), names, texts)
+    return Table(str(path), None, columns, itertools.chain([first], rows))

@@ -1,0 +1,112 @@
+"""Features: a sentence tree as integers, O(n) an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kbert_cli.config import InjectionConfig
+from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.mentions.finder import MentionFinder
+from kbert_cli.tree.layout import Encode, Piece, SpecialTokens, TreeLayout, lay_out
+from kbert_cli.tree.sentence_tree import SentenceTree, grow_tree
+
+# Sentence and clause ends, where a long text may be cut into windows.
+_CLAUSE_ENDS = frozenset("。！？；，!?;,\n")
+
+
+@dataclass(frozen=True)
+class Features:
+    """One tree of n tokens as the model takes it, and where it comes from."""
+
+    token_ids: np.ndarray
+    """[n] int32"""
+    segment_ids: np.ndarray
+    """[n] int8"""
+    positions: np.ndarray
+    """[n] int16, soft positions, or 0 … n - 1 without them"""
+    branch_ids: np.ndarray
+    """[n] int16, 0 on the trunk"""
+    mention_ids: np.ndarray
+    """[n] int16, 0 for none"""
+    spans: np.ndarray
+    """[n, 2] int32, characters of the window that a trunk token stands for, else (-1, -1)"""
+    truncated_characters: int
+    dropped_branches: int
+    branches: int
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+
+class Featurizer:
+    """Walks the path from texts to features with the settings of one run."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        encode: Encode,
+        special: SpecialTokens,
+        injection: InjectionConfig,
+    ) -> None:
+        self._graph = graph
+        self._encode = encode
+        self._special = special
+        self._injection = injection
+        self._finder = MentionFinder(graph, min_length=injection.min_mention_length)
+
+    def grow(self, texts: Sequence[str]) -> SentenceTree:
+        """The sentence tree of one text or of a pair; no mention crosses from one to the other."""
+        return grow_tree(
+            texts,
+            [self._finder.find(text) for text in texts],
+            self._graph,
+            max_entities=self._injection.max_entities,
+            predicate=self._injection.predicate is not False,
+        )
+
+    def lay_out(self, tree: SentenceTree) -> TreeLayout:
+        """The tree laid flat, as the model gets it."""
+        layout = lay_out(tree, self._encode, self._special, max_length=self._injection.max_length)
+        if not self._injection.soft_position:
+            layout.soft_positions = list(range(len(layout)))
+        return layout
+
+    def featurize(self, texts: Sequence[str]) -> Features:
+        """From texts to integers."""
+        layout = self.lay_out(self.grow(texts))
+        return Features(
+            token_ids=np.array(layout.token_ids, np.int32),
+            segment_ids=np.array(layout.segment_ids, np.int8),
+            positions=np.array(layout.soft_positions, np.int16),
+            branch_ids=np.array(layout.branch_ids, np.int16),
+            mention_ids=np.array(layout.mention_ids, np.int16),
+            spans=np.array(layout.spans, np.int32).reshape(-1, 2),
+            truncated_characters=layout.truncated_characters,
+            dropped_branches=len(layout.dropped_branches),
+            branches=len(layout.branches),
+        )
+
+    def windows(self, text: str) -> Iterator[tuple[int, int]]:
+        """Character spans that cut ``text`` into parts whose trunks keep within the length limit.
+
+        A cut falls behind the last clause end in the second half of a window, else at its end.
+        """
+        room = self._injection.max_length - 2
+        pieces = list(self._encode(text))
+        start = 0
+        while len(pieces) > room:
+            keep = _cut(text, pieces, room)
+            yield start, pieces[keep].start
+            start = pieces[keep].start
+            pieces = pieces[keep:]
+        yield start, len(text)
+
+
+def _cut(text: str, pieces: Sequence[Piece], room: int) -> int:
+    for index in range(room, room // 2, -1):
+        if text[pieces[index - 1].start] in _CLAUSE_ENDS:
+            return index
+    return room

@@ -1,0 +1,133 @@
+"""Text files in and out: UTF-8, line ends, atomic writes, kbert's own folders."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from kbert_cli.errors import KbertError, at_line
+
+STDIN = "-"
+
+# Outer blanks of a cell carry no meaning: white space (U+3000 and NBSP too) and invisible marks.
+BLANKS = " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, [*range(0x2000, 0x200E), 0x2060, 0xFEFF])
+)
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    r"""Stream ``(number, line)`` of a UTF-8 text file, numbers from 1, line ends removed.
+
+    A byte order mark is dropped. Only ``\n`` and ``\r\n`` end a line: ``str.splitlines`` would also
+    cut at \x0b, \x85 or \u2028, which occur inside real cells. ``-`` is standard input.
+
+    Raises:
+        KbertError: the file cannot be opened or is not UTF-8 (names the line).
+    """
+    number = 0
+    try:
+        with _open_bytes(path) as stream:
+            for number, raw in enumerate(stream, 1):
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                yield number, line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise KbertError(
+            at_line(path, number, f"not UTF-8 (byte 0x{error.object[error.start]:02x})"),
+            f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
+        ) from None
+    except OSError as error:
+        raise KbertError(f"cannot read {path}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
+    if str(path) == STDIN:
+        yield sys.stdin.buffer
+        return
+    with open(path, "rb") as stream:
+        yield stream
+
+
+@contextlib.contextmanager
+def atomic_output(path: str | Path) -> Iterator[IO[str]]:
+    """A UTF-8 text stream that becomes ``path`` only when the block ends without an error."""
+    path = Path(path)
+    with named_output_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(name)
+        try:
+            with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def named_output_errors(path: str | Path) -> Iterator[None]:
+    """Turn an ``OSError`` while writing ``path`` into a clear error; pass a closed pipe on."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise KbertError(
+            f"cannot write {error.filename or path}: {error.strerror}",
+            "Name a place that can be written with --output.",
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write ``value`` as indented UTF-8 JSON, atomically."""
+    with atomic_output(path) as stream:
+        stream.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file; a damaged one is a clear error."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise KbertError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise KbertError(f"{path} is not valid JSON: {error}") from None
+
+
+def cache_folder(name: str) -> Path:
+    """A private folder for kbert's own caches, created when missing.
+
+    ``KBERT_HOME`` moves it. Where it cannot be written, a fresh private temporary folder serves.
+    """
+    from platformdirs import user_cache_path
+
+    home = os.environ.get("KBERT_HOME")
+    folder = (Path(home) if home else user_cache_path("kbert")) / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="kbert-"))
+
+
+def bundled_folder(name: str) -> Path:
+    """The folder of bundled material: in the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    installed = package / f"_{name}"
+    return installed if installed.is_dir() else package.parent / name

@@ -1,0 +1,166 @@
+"""The one place that speaks to the Hugging Face Trainer: arguments, sampler, callbacks.
+
+The library changes its arguments every few weeks; nothing else in kbert names them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset, Sampler
+from transformers import (
+    EvalPrediction,
+    PrinterCallback,
+    ProgressCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers.trainer_pt_utils import LengthGroupedSampler
+
+from kbert_cli.config import TrainingConfig
+from kbert_cli.errors import KbertError
+from kbert_cli.pipeline import Item, Pipeline
+
+DEV_METRIC = "primary"
+
+
+class ItemDataset(Dataset[Item]):
+    """Encoded items as torch takes them."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> Item:
+        return self.items[index]
+
+
+class TreeTrainer(Trainer):
+    """A Trainer whose batches hold trees of alike length."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Sampler[int]:
+        items = (train_dataset or self.train_dataset).items
+        lengths = [len(item.features) for item in items]
+        sampler: Sampler[int] = LengthGroupedSampler(self.args.train_batch_size, lengths=lengths)
+        return sampler
+
+
+class ProgressAndLog(TrainerCallback):
+    """Advances the caller's bar, and appends what the Trainer logs to a file."""
+
+    def __init__(self, advance: Callable[..., None], log: Path) -> None:
+        self._advance = advance
+        self._log = log
+        self._text = ""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """One optimiser step done."""
+        self._advance(1, self._text)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **others: Any) -> None:
+        """Append the figures, and show the newest loss and dev figure."""
+        figures = {"step": state.global_step, **(logs or {})}
+        if "loss" in figures:
+            self._text = f"loss {float(figures['loss']):.3f}"
+        if f"eval_{DEV_METRIC}" in figures:
+            self._text = f"dev {float(figures[f'eval_{DEV_METRIC}']):.4f}"
+        if state.is_world_process_zero:
+            with open(self._log, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(figures) + "\n")
+
+
+def training_arguments(
+    config: TrainingConfig, folder: Path, *, steps: int, evaluate: bool
+) -> TrainingArguments:
+    """Kbert's settings in the library's words.
+
+    Args:
+        steps: optimiser steps in all, for the spacing of log lines.
+        evaluate: whether there is a dev split; without one the last epoch's weights are kept.
+    """
+    precision = resolve_precision(config.precision)
+    assert config.learning_rate is not None
+    assert config.batch_size is not None
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=config.epochs,
+        per_device_train_batch_size=config.batch_size,
+        per_device_eval_batch_size=64,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="linear",
+        # A number below 1 is a share of all steps in transformers 5.
+        warmup_steps=config.warmup if config.warmup < 1 else steps,
+        weight_decay=config.weight_decay,
+        seed=config.seed,
+        bf16=precision == "bf16",
+        fp16=precision == "fp16",
+        use_cpu=not torch.cuda.is_available(),
+        eval_strategy="epoch" if evaluate else "no",
+        save_strategy="epoch" if evaluate else "no",
+        save_only_model=True,
+        save_total_limit=1,
+        load_best_model_at_end=evaluate,
+        metric_for_best_model=f"eval_{DEV_METRIC}" if evaluate else None,
+        greater_is_better=True,
+        logging_steps=max(1, steps // 50),
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        dataloader_pin_memory=torch.cuda.is_available(),
+    )
+
+
+def resolve_precision(precision: str) -> str:
+    """``auto`` as what this machine has.
+
+    Raises:
+        KbertError: fp16 without a GPU.
+    """
+    cuda = torch.cuda.is_available()
+    if precision == "auto":
+        return "bf16" if cuda and torch.cuda.is_bf16_supported() else "fp32"
+    if precision == "fp16" and not cuda:
+        raise KbertError(
+            "--precision fp16 needs a GPU, and there is none",
+            "Use --precision fp32, or bf16 where the processor has it.",
+        )
+    return precision
+
+
+def build_trainer(
+    pipeline: Pipeline,
+    arguments: TrainingArguments,
+    train: Sequence[Item],
+    dev: Sequence[Item],
+    *,
+    dev_figures: Callable[[Sequence[Item], Sequence[np.ndarray]], dict[str, float]],
+    callback: TrainerCallback,
+) -> Trainer:
+    """A Trainer over encoded items; ``dev_figures`` turns dev items and summaries into figures."""
+
+    def compute_metrics(evaluated: EvalPrediction) -> dict[str, float]:
+        return dev_figures(dev, list(evaluated.predictions))
+
+    trainer = TreeTrainer(
+        model=pipeline.model,
+        args=arguments,
+        data_collator=pipeline.collate,
+        train_dataset=ItemDataset(train),
+        eval_dataset=ItemDataset(dev) if dev else None,
+        compute_metrics=compute_metrics,
+        preprocess_logits_for_metrics=pipeline.summarize,
+        callbacks=[callback],
+    )
+    # Both print to stdout, where only results belong.
+    trainer.remove_callback(PrinterCallback)
+    trainer.remove_callback(ProgressCallback)
+    return trainer

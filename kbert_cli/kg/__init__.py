@@ -1,0 +1,1 @@
+"""Knowledge graphs: reading, looking up, listing the bundled ones. No torch, no jieba."""

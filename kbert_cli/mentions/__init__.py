@@ -1,0 +1,1 @@
+"""Where the graph's entities occur in a text. No torch."""

@@ -1,0 +1,183 @@
+"""The one place where finder, graph, featurizer, model and task meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from kbert_cli.batch import collate
+from kbert_cli.checkpoint import ENCODER, RunRecord, load_head, read_record
+from kbert_cli.config import FinetuneConfig
+from kbert_cli.corpus.example import Example
+from kbert_cli.encoders import Encoder, load_encoder
+from kbert_cli.errors import KbertError
+from kbert_cli.features import Features, Featurizer
+from kbert_cli.kg.catalog import open_graph
+from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.methods import load_method
+from kbert_cli.model import TaskModel
+from kbert_cli.tasks import load_task
+from kbert_cli.tasks.base import Prediction
+from kbert_cli.tokenization import PieceEncoder, special_tokens
+
+
+@dataclass(frozen=True)
+class Item:
+    """What one row of a batch is made of: an example, or a window of a long one."""
+
+    example: int
+    """Index of the example among those encoded together."""
+    start: int
+    """First character of the window; 0 for a whole example."""
+    length: int
+    """Characters of the window."""
+    features: Features
+    targets: np.ndarray
+
+
+class Pipeline:
+    """Graph, tokenizer and model of one run, from text to prediction."""
+
+    def __init__(
+        self,
+        config: FinetuneConfig,
+        labels: Sequence[str],
+        graph: KnowledgeGraph,
+        encoder: Encoder,
+    ) -> None:
+        self.config = config
+        self.labels = list(labels)
+        self.task = load_task(config.task)
+        self.graph = graph
+        self.tokenizer = encoder.tokenizer
+        method = load_method(config.method)
+        injection = config.injection
+        if not method.injects_branches:
+            injection = replace(injection, max_entities=0)
+        self.featurizer = Featurizer(
+            graph if injection.max_entities else KnowledgeGraph(),
+            PieceEncoder(encoder.tokenizer.backend_tokenizer),
+            special_tokens(encoder.tokenizer),
+            injection,
+        )
+        head = self.task.build_head(encoder.width, len(self.labels), config.training.dropout)
+        self.model = TaskModel(method.build(encoder, config.injection), head)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.model.parameters()).device
+
+    def encode(
+        self, examples: Iterable[Example], on_example: Callable[[], None] = lambda: None
+    ) -> list[Item]:
+        """Examples as items, in order; a long text of a token-level task gives several."""
+        items: list[Item] = []
+        for index, example in enumerate(examples):
+            items += self._items(index, example)
+            on_example()
+        return items
+
+    def _items(self, index: int, example: Example) -> Iterator[Item]:
+        if not self.task.token_level:
+            features = self.featurizer.featurize(example.texts)
+            targets = self.task.targets(example.label, features.spans, self.labels)
+            yield Item(index, 0, len(example.texts[0]), features, targets)
+            return
+        text, tags = example.texts[0], example.label
+        for start, end in self.featurizer.windows(text):
+            features = self.featurizer.featurize([text[start:end]])
+            own = None if tags is None else tuple(tags[start:end])
+            targets = self.task.targets(own, features.spans, self.labels)
+            yield Item(index, start, end - start, features, targets)
+
+    def collate(self, items: Sequence[Item]) -> dict[str, torch.Tensor]:
+        """Items as the tensors of one batch, on the CPU."""
+        return collate(
+            [item.features for item in items],
+            [item.targets for item in items],
+            pad_token_id=self.tokenizer.pad_token_id,
+            # Attention kernels on CUDA want lengths in eights.
+            multiple=8 if self.device.type == "cuda" else 1,
+        )
+
+    def summarize(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        """What is kept of a batch's logits."""
+        return self.task.summarize(logits, targets, self.labels)
+
+    @torch.inference_mode()
+    def summaries(
+        self, items: Sequence[Item], *, batch_size: int, on_batch: Callable[[int], None]
+    ) -> list[np.ndarray]:
+        """Run the model over items, alike lengths together; summaries in the order of the items."""
+        self.model.eval()
+        order = sorted(range(len(items)), key=lambda index: -len(items[index].features))
+        results: list[np.ndarray] = [np.empty(0)] * len(items)
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            batch = self.collate([items[index] for index in chosen])
+            targets = batch.pop("labels").to(self.device)
+            moved = {name: tensor.to(self.device) for name, tensor in batch.items()}
+            summary = self.summarize(self.model(**moved)["logits"], targets)
+            for index, row in zip(chosen, summary.cpu().numpy(), strict=True):
+                results[index] = row
+            on_batch(len(chosen))
+        return results
+
+    def decode(self, items: Sequence[Item], summaries: Iterable[np.ndarray]) -> list[Prediction]:
+        """One prediction an example; the windows of a long text are joined."""
+        predictions: list[Prediction] = []
+        for item, summary in zip(items, summaries, strict=True):
+            found = self.task.decode(summary, item.features.spans, item.length, self.labels)
+            if item.example < len(predictions):
+                found = replace(found, label=(*predictions.pop().label, *found.label))
+            predictions.append(found)
+        return predictions
+
+    def predict(
+        self,
+        examples: Iterable[Example],
+        *,
+        batch_size: int = 64,
+        on_batch: Callable[[int], None] = lambda _: None,
+    ) -> list[Prediction]:
+        """Predictions for examples, in order."""
+        items = self.encode(replace(example, label=None) for example in examples)
+        return self.decode(items, self.summaries(items, batch_size=batch_size, on_batch=on_batch))
+
+
+def open_pipeline(
+    folder: str | Path, *, kg: Sequence[str] = (), device: str | None = None
+) -> tuple[Pipeline, RunRecord]:
+    """The pipeline of a run folder, ready to predict, and the run's record.
+
+    Args:
+        kg: where the graph is now, if it has moved; its content must be that of training.
+        device: where to put the model; by default a GPU when there is one.
+
+    Raises:
+        KbertError: something is missing or damaged, or the graph has changed since training.
+    """
+    folder = Path(folder)
+    record = read_record(folder)
+    config = replace(record.config, kg=tuple(kg) or record.config.kg)
+    graph = open_graph(config.kg).graph
+    if graph.content_hash != record.graph_hash:
+        raise KbertError(
+            f"the graph {', '.join(config.kg)} is not the one that {folder} was trained with",
+            "Predictions would rest on other triples. Name the old graph with --kg, or train anew.",
+        )
+    encoder = load_encoder(str(folder / ENCODER), attention=config.attention)
+    pipeline = Pipeline(config, record.labels, graph, encoder)
+    load_head(folder, pipeline.model.head)
+    pipeline.model.to(device or default_device())
+    return pipeline, record
+
+
+def default_device() -> str:
+    """``cuda`` when there is a GPU, else ``cpu``."""
+    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,99 @@
+"""Named-entity recognition: one BIO tag a character, strict entity F1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from kbert_cli.batch import IGNORED
+from kbert_cli.corpus.columns import NER
+from kbert_cli.corpus.example import Example
+from kbert_cli.corpus.tags import OUTSIDE
+from kbert_cli.tasks.base import Prediction, Scores
+from kbert_cli.tasks.bio import (
+    Counts,
+    best_tags,
+    character_tags,
+    count_entities,
+    tag_list,
+    token_targets,
+)
+
+name = "ner"
+columns = NER
+token_level = True
+injects_predicate = False
+batch_size = 16
+
+
+def label_list(examples: Sequence[Example]) -> list[str]:
+    """O, and B- and I- of every type that occurs."""
+    tags = {tag for example in examples for tag in example.label or ()}
+    return tag_list({tag[2:] for tag in tags if tag != OUTSIDE})
+
+
+def label_problem(example: Example, labels: Sequence[str]) -> str | None:
+    """A type that training lacks can never be predicted."""
+    unknown = sorted(set(example.label or ()).difference(labels))
+    return f"tags {', '.join(unknown)} do not occur in the training split" if unknown else None
+
+
+def targets(
+    label: str | tuple[str, ...] | None, spans: np.ndarray, labels: Sequence[str]
+) -> np.ndarray:
+    """[n] int64, ``batch.IGNORED`` on branches and special tokens."""
+    if label is None:
+        label = (OUTSIDE,) * int(spans.max(initial=0))
+    return token_targets(tuple(label), spans, labels)
+
+
+class TokenHead(nn.Module):
+    """One output layer on every token."""
+
+    def __init__(self, width: int, labels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(width, labels)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """States [b, n, d] → logits [b, n, l]."""
+        logits: torch.Tensor = self.output(self.dropout(states))
+        return logits
+
+
+def build_head(width: int, labels: int, dropout: float) -> nn.Module:
+    """Logits [b, n, l]."""
+    return TokenHead(width, labels, dropout)
+
+
+def summarize(logits: torch.Tensor, targets: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:
+    """Tag ids [b, n] of the best valid sequence over the tokens that carry tags."""
+    return best_tags(logits, targets != IGNORED, labels)
+
+
+def decode(
+    summary: np.ndarray, spans: np.ndarray, length: int, labels: Sequence[str]
+) -> Prediction:
+    """One tag a character."""
+    return Prediction(character_tags(summary, spans, length, labels))
+
+
+def score(
+    examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
+) -> Scores:
+    """Strict micro precision, recall and F1 (primary), and the same a type."""
+    counts = count_entities(
+        [tuple(example.label or ()) for example in examples],
+        [tuple(item.label) for item in predictions],
+    )
+    total = Counts(*map(sum, zip(*counts.values(), strict=True))) if counts else Counts(0, 0, 0)
+    per_type = {kind: one.figures() | {"support": one.gold} for kind, one in counts.items()}
+    return Scores(
+        "f1",
+        total.figures(),
+        {"examples": len(examples), "entities": total.gold},
+        per_type,
+    )

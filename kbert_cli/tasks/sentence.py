@@ -1,0 +1,61 @@
+"""What classification and QA share: one label a tree, read off the first token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from kbert_cli.corpus.example import Example
+from kbert_cli.tasks.base import Scores
+
+
+class SentenceHead(nn.Module):
+    """tanh layer and output layer on [CLS], as in the reference's classifier (trained afresh)."""
+
+    def __init__(self, width: int, labels: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(width, labels)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """States [b, n, d] → logits [b, l]."""
+        logits: torch.Tensor = self.output(self.dropout(torch.tanh(self.hidden(states[:, 0]))))
+        return logits
+
+
+def class_target(label: str | None, labels: Sequence[str]) -> np.ndarray:
+    """[] int64: the label's index, 0 when it is unknown."""
+    return np.array(0 if label is None else labels.index(label), np.int64)
+
+
+def unknown_label(example: Example, labels: Sequence[str]) -> str | None:
+    """Why an example's label is out of reach, or None."""
+    if example.label in labels:
+        return None
+    return f"label {example.label!r} does not occur in the training split"
+
+
+def class_scores(
+    gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str], primary: str
+) -> Scores:
+    """Accuracy, macro F1, and precision, recall, F1 a class; 0 where a ratio has no denominator."""
+    from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+    precision, recall, f1, support = precision_recall_fscore_support(
+        gold, predicted, labels=list(labels), zero_division=0
+    )
+    per_label = {
+        label: {
+            "precision": float(precision[index]),
+            "recall": float(recall[index]),
+            "f1": float(f1[index]),
+            "support": int(support[index]),
+        }
+        for index, label in enumerate(labels)
+    }
+    figures = {"accuracy": float(accuracy_score(gold, predicted)), "macro_f1": float(np.mean(f1))}
+    return Scores(primary, figures, {"examples": len(gold)}, per_label)

@@ -1,0 +1,1 @@
+"""The sentence tree, its flat layout and its visibility. No torch."""

@@ -1,0 +1,58 @@
+"""A vocabulary made from the user's own text. No torch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from kbert_cli.tree.layout import SpecialTokens
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+MAX_PIECES = 21_128
+"""The size of bert-base-chinese's vocabulary."""
+MIN_WORD_COUNT = 5
+"""How often a Latin word or number must occur to become a piece of its own."""
+
+
+def build_vocabulary(texts: Iterable[str], *, size: int = MAX_PIECES) -> list[str]:
+    """WordPieces for Chinese text: characters, frequent Latin words and numbers, and their letters.
+
+    Counting and sorting only: unlike trained merges, the same text always gives the same pieces.
+    Words that are not frequent fall into letters, so that no Latin word or number is [UNK].
+    """
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    normalizer, splitter = BertNormalizer(lowercase=True), BertPreTokenizer()
+    words: Counter[str] = Counter()
+    for text in texts:
+        normal = normalizer.normalize_str(text)
+        words.update(word for word, _ in splitter.pre_tokenize_str(normal))
+    pieces: Counter[str] = Counter()
+    for word, count in words.items():
+        for piece in (word[0], *(f"##{letter}" for letter in word[1:])):
+            pieces[piece] += count
+        if len(word) > 1 and count >= MIN_WORD_COUNT:
+            pieces[word] += count
+    ordered = sorted(pieces, key=lambda piece: (-pieces[piece], piece))
+    return [*SPECIAL, *(piece for piece in ordered if piece not in SPECIAL)][:size]
+
+
+def build_backend(vocabulary: list[str]) -> Any:
+    """A ``tokenizers.Tokenizer`` over a vocabulary: BERT's, lower case."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    index = {piece: number for number, piece in enumerate(vocabulary)}
+    backend = Tokenizer(WordPiece(index, unk_token=SPECIAL[1]))
+    backend.normalizer = BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = BertPreTokenizer()
+    return backend
+
+
+BERT_SPECIAL = SpecialTokens(cls=SPECIAL.index("[CLS]"), sep=SPECIAL.index("[SEP]"))
+"""The special tokens of a vocabulary that ``build_vocabulary`` made."""

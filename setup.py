@@ -1,0 +1,64 @@
+"""Packaging of kbert; tool settings live in pyproject.toml."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "kbert_cli/__init__.py").read_text())[1]
+
+TEST = [
+    "hypothesis>=6.100",
+    "import-linter>=2.0",
+    "ir-measures>=0.3.3",
+    "mypy>=1.11",
+    "pytest>=8",
+    "ruff>=0.6",
+    "seqeval>=1.2.2",
+]
+
+setup(
+    name="kbert",
+    version=VERSION,
+    description="Fine-tune Chinese BERT together with a knowledge graph (K-BERT)",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    python_requires=">=3.10",
+    # kgs/ and corpora/ stand at the top for people and inside the package for pip.
+    packages=[*find_packages(include=["kbert_cli*"]), "kbert_cli._kgs", "kbert_cli._corpora"],
+    package_dir={"kbert_cli._kgs": "kgs", "kbert_cli._corpora": "corpora"},
+    package_data={
+        "kbert_cli": ["py.typed"],
+        "kbert_cli._kgs": ["*.spo", "*.toml"],
+        "kbert_cli._corpora": ["*/*.tsv", "*/*.toml"],
+    },
+    install_requires=[
+        "accelerate>=1.1",
+        "click>=8.1",
+        "jieba>=0.42.1",
+        "numpy>=1.26",
+        "pandas>=2.2",
+        "platformdirs>=4",
+        "rich>=13.7",
+        "safetensors>=0.4.3",
+        "scikit-learn>=1.4",
+        "tokenizers>=0.21",
+        "tomli>=2; python_version < '3.11'",
+        "torch>=2.6",
+        "transformers>=5.15,<6",
+    ],
+    extras_require={"test": TEST},
+    entry_points={"console_scripts": ["kbert = kbert_cli.cli.main:main"]},
+    classifiers=[
+        "Environment :: Console",
+        "License :: OSI Approved :: MIT License",
+        "Natural Language :: Chinese (Simplified)",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)
