@@ -122,7 +122,9 @@ def save_model(folder: Path, model: Any, tokenizer: Any) -> None:
     """Write encoder, tokenizer and head of a ``TaskModel``."""
     from safetensors.torch import save_file
 
-    with named_output_errors(folder):
+    from kbert_cli.encoders import quiet_transformers
+
+    with named_output_errors(folder), quiet_transformers():
         model.encoder.encoder.save_pretrained(folder / ENCODER)
         tokenizer.save_pretrained(folder / ENCODER)
         save_file(model.head.state_dict(), folder / HEAD)

@@ -122,12 +122,14 @@ def _load_model(name: str, config: Any, attention: str) -> Any:
 
     accepted = inspect.signature(MODEL_MAPPING[type(config)].__init__).parameters
     options = {"add_pooling_layer": False} if "add_pooling_layer" in accepted else {}
-    with hub_errors(name), _quiet_transformers():
+    with hub_errors(name), quiet_transformers():
         model, loaded = AutoModel.from_pretrained(
             name,
             attn_implementation=attention,
             trust_remote_code=False,
             output_loading_info=True,
+            # They are in the report below; by itself the library stops at the first.
+            ignore_mismatched_sizes=True,
             **options,
         )
     unused = [
@@ -150,8 +152,8 @@ def _load_model(name: str, config: Any, attention: str) -> Any:
 
 
 @contextlib.contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """Silence the library's own report on weights: kbert's check replaces it."""
+def quiet_transformers() -> Iterator[None]:
+    """Silence the library's own bars and its report on weights: kbert's replace them."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()

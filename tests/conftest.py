@@ -1,0 +1,59 @@
+"""Shared fixtures: the shared data where it exists, tiny graphs and encoders, the real command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# Deadlines measure the machine; random inputs would make a red run unrepeatable.
+settings.register_profile("kbert", deadline=None, derandomize=True)
+settings.load_profile("kbert")
+
+SHARED = Path(os.environ.get("KBERT_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """The folder of conformance and real data; tests that need it skip where it is absent."""
+    if not (SHARED / "conformance").is_dir():
+        pytest.skip(f"no shared data at {SHARED}; KBERT_SHARED names another place")
+    return SHARED
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a UTF-8 file below a temporary folder and give its path."""
+
+    def writer(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return writer
+
+
+def run_kbert(*arguments, cwd, stdin=None, **environment):
+    """Run the real command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "kbert_cli", *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "COLUMNS": "120", **environment},
+    )
+
+
+@pytest.fixture
+def kbert(tmp_path):
+    """The real command, run in a temporary folder."""
+    return lambda *arguments, **options: run_kbert(*arguments, cwd=tmp_path, **options)
