@@ -31,7 +31,10 @@ def hub_errors(name: str) -> Iterator[None]:
     """Turn what transformers raises while it looks for ``name`` into a clear error."""
     try:
         yield
-    except (OSError, ValueError) as error:
+    except KbertError:
+        raise
+    # Configs, weights and tokenizers raise each their own kinds, bare Exception among them.
+    except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         kind = "folder" if Path(name).is_dir() else "model"
         raise KbertError(

@@ -228,12 +228,14 @@ def _train(
     # Alike lengths together: an evaluation batch then holds little padding.
     dev = sorted(items["dev"], key=lambda item: -len(item.features))
     epochs: list[dict[str, Any]] = []
+    primary: list[str] = []
 
     def dev_figures(items: Sequence[Item], summaries: Sequence[np.ndarray]) -> dict[str, float]:
         pairs = sorted(zip(items, summaries, strict=True), key=_reading_order)
         predictions = pipeline.decode([item for item, _ in pairs], (row for _, row in pairs))
         scores = pipeline.task.score(corpus.dev, predictions, pipeline.labels)
         epochs.append(scores.figures)
+        primary.append(scores.primary)
         shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.figures.items())
         reporter.note(f"epoch {len(epochs)}: dev {shown}")
         return {DEV_METRIC: scores.figures[scores.primary]}
@@ -253,7 +255,7 @@ def _train(
         trainer.train()
     shutil.rmtree(checkpoints, ignore_errors=True)
     return {
-        "dev": _best(epochs, trainer.state),
+        "dev": _best(epochs, primary[0]),
         "epochs": epochs,
         "steps": trainer.state.global_step,
         "training_seconds": round(time.monotonic() - before, 1),
@@ -264,12 +266,10 @@ def _reading_order(pair: tuple[Item, np.ndarray]) -> tuple[int, int]:
     return pair[0].example, pair[0].start
 
 
-def _best(epochs: list[dict[str, Any]], state: Any) -> dict[str, Any] | None:
-    if not epochs or state.best_global_step is None:
-        return None
-    per_epoch = state.global_step / len(epochs)
-    number = max(1, round(state.best_global_step / per_epoch))
-    return {"epoch": number, **epochs[number - 1]}
+def _best(epochs: list[dict[str, Any]], primary: str) -> dict[str, Any]:
+    """The epoch whose weights were kept: the first of the best, as the Trainer chooses."""
+    number = max(range(len(epochs)), key=lambda index: epochs[index][primary])
+    return {"epoch": number + 1, "primary": primary, **epochs[number]}
 
 
 def total_steps(training: TrainingConfig, items: int) -> int:

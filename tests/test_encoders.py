@@ -132,7 +132,7 @@ def test_a_folder_without_model_is_a_clear_error(tmp_path):
 
 
 def test_an_unknown_scratch_size_names_the_sizes():
-    with pytest.raises(KbertError, match="no size 'minni'.*mini, base") as error:
+    with pytest.raises(KbertError, match=r"no size 'minni'.*mini, base") as error:
         build_encoder("scratch:minni", [])
     assert error.value.hint == "Did you mean 'mini'?"
 

@@ -8,8 +8,10 @@ from kbert_cli.kg.store import KnowledgeGraph
 from kbert_cli.kg.triples import ReadReport, Triple, read_spo
 
 DAMAGED = (
-    "只有一列\n两列\t没有宾语\n汤面\t类别\t食物\n四列\t类别\t食物\t0.9\n\n# 注释行\n空格 分隔 三列\n"
-    "\t类别\t没有主语\n没有谓语\t\t食物\n没有宾语\t类别\t\n电池\t部件\t手机\n尾部空格\t类别\t食物   \n"
+    "只有一列\n两列\t没有宾语\n汤面\t类别\t食物\n四列\t类别\t食物\t0.9\n\n# 注释行\n"
+    "空格 分隔 三列\n\t类别\t没有主语\n没有谓语\t\t食物\n"
+    "没有宾语\t类别\t\n"
+    "电池\t部件\t手机\n尾部空格\t类别\t食物   \n"
     "  头部空格\t类别\t食物\n全角空格\u3000\t类别\t食物\n连续\t\t\t制表\n霉味,类别,气味\n"
     "苹果|||类别|||水果\n"
 )

@@ -6,14 +6,20 @@ import click
 
 from kbert_cli.checkpoint import newest_run
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_scores, print_table
-from kbert_cli.cli.options import json_option, moved_kg_option, quiet_option, run_option
+from kbert_cli.cli.options import (
+    batch_size_option,
+    json_option,
+    moved_kg_option,
+    quiet_option,
+    run_option,
+)
 
 
 @click.command()
 @click.argument("file")
 @run_option
 @moved_kg_option
-@click.option("--batch-size", type=click.IntRange(1), default=64, show_default=True)
+@batch_size_option
 @json_option
 @quiet_option
 def evaluate(

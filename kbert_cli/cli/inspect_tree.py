@@ -36,7 +36,12 @@ from kbert_cli.kg.catalog import open_graph
 )
 @click.option("--run", metavar="DIR", help="Use a run's graph, settings and tokenizer instead.")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="A drawing, or data.",
 )
 @click.option("--output", metavar="FILE", help="Where to write.  [default: standard output]")
 @injection_options

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
@@ -46,10 +48,19 @@ def show(graph: str, entity: str, as_json: bool, quiet: bool) -> None:
     if not triples:
         raise KbertError(
             f"no subject {entity!r} in {graph} ({opened.graph.subject_count:,} subjects)",
-            did_you_mean(entity, opened.graph.subjects()),
+            did_you_mean(entity, _akin(entity, opened.graph.subjects())),
         )
     if as_json:
         print_json([triple._asdict() for triple in triples])
         return
     rows = [tuple(triple) for triple in triples]
     print_table(f"{len(rows)} triples", ("subject", "predicate", "object"), rows)
+
+
+def _akin(entity: str, names: Iterable[str]) -> Iterator[str]:
+    """Names worth comparing closely: millions of them would take minutes."""
+    return (
+        name
+        for name in names
+        if abs(len(name) - len(entity)) <= 2 and (name[0] == entity[:1] or name[-1] == entity[-1:])
+    )

@@ -14,6 +14,14 @@ from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+batch_size_option = click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    help="Sentences at a time.",
+)
+
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print results and warnings only.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 run_option = click.option(
@@ -132,7 +140,11 @@ training_options = _with_options(
             help="Share of steps until the peak.",
         ),
         click.option(
-            "--weight-decay", type=float, default=_TRAINING.weight_decay, show_default=True
+            "--weight-decay",
+            type=float,
+            default=_TRAINING.weight_decay,
+            show_default=True,
+            help="AdamW's decay.",
         ),
         click.option(
             "--dropout",
@@ -153,6 +165,7 @@ training_options = _with_options(
             type=click.Choice(PRECISIONS),
             default=_TRAINING.precision,
             show_default=True,
+            help="Of the arithmetic; auto is bf16 on a GPU that has it, else fp32.",
         ),
     ],
     _gathered(

@@ -13,7 +13,7 @@ import click
 
 from kbert_cli.checkpoint import newest_run
 from kbert_cli.cli.console import ConsoleReporter
-from kbert_cli.cli.options import moved_kg_option, quiet_option, run_option
+from kbert_cli.cli.options import batch_size_option, moved_kg_option, quiet_option, run_option
 from kbert_cli.errors import name_some
 from kbert_cli.files import named_output_errors
 
@@ -24,9 +24,14 @@ from kbert_cli.files import named_output_errors
 @moved_kg_option
 @click.option("--output", metavar="FILE", help="Where to write.  [default: standard output]")
 @click.option(
-    "--format", "form", type=click.Choice(["tsv", "jsonl"]), default="tsv", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["tsv", "jsonl"]),
+    default="tsv",
+    show_default=True,
+    help="Of the output.",
 )
-@click.option("--batch-size", type=click.IntRange(1), default=64, show_default=True)
+@batch_size_option
 @quiet_option
 def predict(
     file: str,

@@ -48,7 +48,7 @@ def render_terminal(
     console.print(_matrix(layout, width, visible))
     for line in _losses(layout):
         console.print(Text(line, style="bold red"))
-    return stream.getvalue()
+    return "".join(line.rstrip() + "\n" for line in stream.getvalue().splitlines())
 
 
 def visible_characters(text: str) -> str:

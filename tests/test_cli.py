@@ -1,0 +1,400 @@
+"""The real command, from a graph and a corpus to predictions."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kbert_cli.cli.main import run
+from kbert_cli.corpus.columns import NER
+from kbert_cli.corpus.reader import read_split
+from kbert_cli.tasks.bio import spans_of
+
+from .conftest import run_kbert
+
+KG = "头痛\t类别\t症状\n咳嗽\t类别\t症状\n高血压\t类别\t疾病\n糖尿病\t类别\t疾病\n"
+SYMPTOMS, DISEASES = ("头痛", "咳嗽"), ("高血压", "糖尿病")
+
+
+def spaced(text):
+    return " ".join(text)
+
+
+def ner_row(before, name, kind, after):
+    tags = ["O"] * len(before) + [f"B-{kind}"] + [f"I-{kind}"] * (len(name) - 1)
+    return f"{spaced(before + name + after)}\t{' '.join(tags + ['O'] * len(after))}\n"
+
+
+def corpora(folder):
+    """A small corpus for each task, and the graph."""
+    (folder / "kg.spo").write_text(KG, encoding="utf-8")
+    ner = [
+        ner_row(before, name, kind, "3天。")
+        for names, kind in ((SYMPTOMS, "Symptom"), (DISEASES, "Disease"))
+        for name in names
+        for before in ("患者", "因", "主诉", "查CT示", "反复", "曾有")
+    ]
+    classification = [
+        f"{label}\t{before}{name}怎么办\n"
+        for names, label in ((SYMPTOMS, "症状"), (DISEASES, "慢 病"))
+        for name in names
+        for before in ("请问", "老人", "孩子", "突然", "我有", "")
+    ]
+    qa = [
+        f"{label}\t{before}{asked}是什么\t它是{told}\t{before}{asked}\n"
+        for asked in SYMPTOMS + DISEASES
+        for before in ("请问", "老人的", "")
+        for told in ("症状", "疾病")
+        for label in [int((asked in SYMPTOMS) == (told == "症状"))]
+    ]
+    headers = {
+        "ner": "text_a\tlabel\n",
+        "classification": "label\ttext_a\n",
+        "qa": "label\tquestion\tanswer\tqid\n",
+    }
+    rows = {"ner": ner, "classification": classification, "qa": qa}
+    for task, header in headers.items():
+        content = header + "".join(rows[task])
+        (folder / f"{task}.tsv").write_text(content, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    return corpora(tmp_path_factory.mktemp("work"))
+
+
+def finetune(folder, task, *more):
+    data = f"{task}.tsv"
+    return run_kbert(
+        *("finetune", "--task", task, "--kg", "kg.spo", "--epochs", "2", "--batch-size", "8"),
+        *("--train", data, "--dev", data, "--test", data, "--json", "-q", *more),
+        cwd=folder,
+    )
+
+
+@pytest.fixture(scope="module", params=["classification", "ner", "qa"])
+def trained(request, work):
+    """Task, run folder and printed figures of a run made by the real command."""
+    output = f"run-{request.param}"
+    done = finetune(work, request.param, "--output", output)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return request.param, work / output, json.loads(done.stdout)
+
+
+def test_finetune_leaves_a_complete_run(trained):
+    task, folder, figures = trained
+    names = {path.name for path in folder.iterdir()}
+    assert names == {
+        "config.json",
+        "metrics.json",
+        "metrics.jsonl",
+        "encoder",
+        "head.safetensors",
+    }
+    assert json.loads((folder / "metrics.json").read_text()) == {
+        key: value for key, value in figures.items() if key != "run"
+    }
+    assert figures["test"]["examples"] == 24
+    assert len(figures["epochs"]) == 2
+    best = max(epoch[figures["test"]["primary"]] for epoch in figures["epochs"])
+    assert figures["dev"][figures["test"]["primary"]] == best
+    # Dev and test are one file here: the weights kept are those of the best epoch.
+    assert figures["test"][figures["test"]["primary"]] == pytest.approx(best)
+    config = json.loads((folder / "config.json").read_text())
+    assert config["injection"]["predicate"] is (task != "ner")
+    assert config["training"]["batch_size"] == 8
+    assert len(config["graph_hash"]) == 64
+
+
+def test_evaluate_gives_the_figures_of_the_test_split(trained, work):
+    task, folder, figures = trained
+    done = run_kbert("evaluate", f"{task}.tsv", "--run", folder, "--json", "-q", cwd=work)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for key, value in figures["test"].items():
+        assert found[key] == pytest.approx(value) if key != "per_label" else True
+    assert (found["confusion"] is None) == (task == "ner")
+
+
+def test_predict_keeps_every_row_and_adds_its_columns(trained, work):
+    task, folder, _ = trained
+    source = (work / f"{task}.tsv").read_text("utf-8").splitlines()
+    done = run_kbert("predict", f"{task}.tsv", "--run", folder, "-q", cwd=work)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    added = ["prediction", "entities" if task == "ner" else "score"]
+    assert lines[0].split("\t") == source[0].split("\t") + added
+    width = len(source[0].split("\t"))
+    assert [line.split("\t")[:width] for line in lines] == [line.split("\t") for line in source]
+    if task != "ner":
+        return
+    for line, example in zip(lines[1:], read_split(work / "ner.tsv", NER).examples, strict=True):
+        tags, entities = line.split("\t")[width:]
+        tags = tags.split(" ")
+        text = example.texts[0]
+        assert len(tags) == len(text)
+        found = [(one["type"], one["start"], one["end"]) for one in json.loads(entities)]
+        assert found == [tuple(span) for span in spans_of(tags)]
+        assert all(text[one["start"] : one["end"]] == one["text"] for one in json.loads(entities))
+
+
+@pytest.fixture(scope="module")
+def classifier(work):
+    done = finetune(work, "classification", "--output", "classifier", "--force")
+    assert done.returncode == 0, done.stderr
+    return work / "classifier"
+
+
+@pytest.fixture
+def here(work, monkeypatch):
+    """Run the command in this process, in the work folder."""
+    monkeypatch.chdir(work)
+    return run
+
+
+TEXTS = ["头痛怎么办", "高血压怎么办", '"引号', ""]
+
+
+def predictions(here, capsys, classifier, *arguments):
+    assert here(["predict", *arguments, "--run", str(classifier), "-q"]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_texts_predict_alike_in_every_container(here, work, classifier, capsys):
+    containers = {
+        "plain.txt": "".join(f"{text}\n" for text in TEXTS),
+        "header.tsv": "text_a\n" + "".join(f"{text}\n" for text in TEXTS),
+        "labelled.tsv": "label\ttext_a\n" + "".join(f"?\t{text}\n" for text in TEXTS),
+        "more.tsv": "id\ttext_a\tx\n" + "".join(f"{text}1\t{text}\tx\n" for text in TEXTS),
+        "unlabelled_pair.tsv": "".join(f"?\t{text}\n" for text in TEXTS),
+    }
+    found = set()
+    for name, content in containers.items():
+        (work / name).write_text(content, encoding="utf-8")
+        lines = predictions(here, capsys, classifier, name)
+        found.add(tuple(tuple(line.split("\t")[-2:]) for line in lines[-len(TEXTS) :]))
+    assert len(found) == 1
+
+
+def test_standard_input_and_jsonl(work, classifier):
+    done = run_kbert(
+        *("predict", "-", "--run", classifier, "--format", "jsonl", "-q"),
+        cwd=work,
+        stdin="label\ttext_a\n?\t头痛怎么办\n",
+    )
+    record = json.loads(done.stdout)
+    assert record["text_a"] == "头痛怎么办"
+    assert set(record) == {"label", "text_a", "prediction", "score"}
+
+
+def test_rows_of_another_width_are_kept_and_named(here, work, classifier, capsys):
+    (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
+    lines = predictions(here, capsys, classifier, "odd.tsv")
+    assert lines[0] == "label\ttext_a\tprediction\tscore"
+    assert lines[1].startswith("1\t\t")
+    assert lines[2].split("\t")[:2] == ["1", "头痛"]
+    assert lines[2].split("\t")[4] == "多"
+
+
+def test_odd_rows_are_warned_of(here, work, classifier, capsys):
+    (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
+    here(["predict", "odd.tsv", "--run", str(classifier), "-q"])
+    errors = capsys.readouterr().err
+    assert "1 rows with no text, lines 2" in errors
+    assert "2 rows with another number of columns, lines 2, 3" in errors
+
+
+def test_output_files_appear_whole(here, work, classifier, capsys):
+    assert here(
+        ["predict", "classification.tsv", "--run", str(classifier), "--output", "out.tsv", "-q"]
+    ) in (0,)
+    assert len((work / "out.tsv").read_text("utf-8").splitlines()) == 25
+    assert not (work / "out.tsv.part").exists()
+    assert capsys.readouterr().out == ""
+
+
+def test_predictions_are_the_same_for_any_batch_size(here, capsys, classifier):
+    one = predictions(here, capsys, classifier, "classification.tsv", "--batch-size", "1")
+    many = predictions(here, capsys, classifier, "classification.tsv")
+    for a, b in zip(one[1:], many[1:], strict=True):
+        assert a.split("\t")[:3] == b.split("\t")[:3]
+        assert float(a.split("\t")[3]) == pytest.approx(float(b.split("\t")[3]), abs=1e-4)
+
+
+def test_a_run_without_graph_or_with_another_is_refused(here, work, classifier, capsys):
+    (work / "other.spo").write_text(KG + "新\t类别\t物\n", encoding="utf-8")
+    arguments = ["predict", "classification.tsv", "--run", str(classifier)]
+    assert here([*arguments, "--kg", "other.spo"]) == 1
+    assert "is not the one that" in capsys.readouterr().err
+    (work / "moved.spo").write_text(KG, encoding="utf-8")
+    assert here([*arguments, "--kg", "moved.spo"]) == 0
+
+
+@pytest.mark.parametrize("damage", ["head.safetensors", "encoder/model.safetensors", "config.json"])
+def test_damaged_runs_are_clear_errors(here, work, classifier, capsys, damage, tmp_path):
+    copy = shutil.copytree(classifier, tmp_path / "copy")
+    whole = (copy / damage).read_bytes()
+    (copy / damage).write_bytes(whole[: len(whole) // 2])
+    assert here(["predict", "classification.tsv", "--run", str(copy)]) == 1
+    errors = capsys.readouterr().err
+    assert "Error: " in errors
+    assert "unexpected" not in errors
+    (copy / damage).unlink()
+    assert here(["predict", "classification.tsv", "--run", str(copy)]) == 1
+    assert "unexpected" not in capsys.readouterr().err
+
+
+def test_the_newest_run_is_used_and_named(tmp_path, work):
+    for name in ("kg.spo", "classification.tsv"):
+        (tmp_path / name).write_bytes((work / name).read_bytes())
+    done = run_kbert("predict", "classification.tsv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: no run in runs/")
+    assert finetune(tmp_path, "classification").returncode == 0
+    folder = next((tmp_path / "runs").iterdir())
+    assert folder.name.endswith("-classification-kg")
+    done = run_kbert("predict", "classification.tsv", cwd=tmp_path)
+    assert done.stderr.startswith(f"run: runs/{folder.name}\n")
+
+
+def test_an_output_that_exists_is_not_replaced_unless_forced(here, classifier, capsys):
+    arguments = ["finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv"]
+    assert here([*arguments, "--output", str(classifier)]) == 1
+    assert "exists already" in capsys.readouterr().err
+    assert (classifier / "metrics.json").exists()
+
+
+ERRORS = {
+    "a graph that is not there": (
+        ["finetune", "--task", "ner", "--kg", "nowhere.spo", "--train", "ner.tsv"],
+        "no graph 'nowhere.spo': neither a bundled graph",
+    ),
+    "a file that is not there": (
+        ["finetune", "--task", "ner", "--kg", "none", "--train", "nowhere.tsv"],
+        "cannot read nowhere.tsv: No such file or directory",
+    ),
+    "none among others": (
+        ["finetune", "--task", "ner", "--kg", "none", "--kg", "kg.spo", "--train", "ner.tsv"],
+        "--kg none stands alone",
+    ),
+    "settings out of range, all at once": (
+        ["finetune", "--task", "ner", "--kg", "none", "--epochs", "0", "--batch-size", "0"],
+        "--epochs is 0.0; it must be above 0\n--batch-size is 0; it must be at least 1",
+    ),
+    "a length beyond the positions": (
+        [
+            *("finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv"),
+            *("--max-length", "600"),
+        ],
+        "--max-length 600 exceeds the encoder's max_position_embeddings=512",
+    ),
+    "one label": (
+        ["finetune", "--task", "classification", "--kg", "none", "--train", "single.tsv"],
+        "single.tsv holds a single label, '1'",
+    ),
+    "labels that training lacks": (
+        [
+            *("finetune", "--task", "classification", "--kg", "none"),
+            *("--train", "classification.tsv", "--dev", "single.tsv"),
+        ],
+        "single.tsv:2: label '1' does not occur in the training split",
+    ),
+    "a hub name offline": (
+        ["finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv", "--model", "no/such"],
+        "cannot load the model 'no/such'",
+    ),
+    "an unknown size": (
+        ["finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv", "--model", "scratch:x"],
+        "no size 'x'",
+    ),
+    "an entity that is not there": (["kg", "show", "kg.spo", "高血糖"], "Did you mean '高血压'?"),
+    "a run that is none": (
+        ["predict", "ner.tsv", "--run", "."],
+        ". is no run folder: it has no config.json",
+    ),
+    "an unknown key in --config": (
+        ["finetune", "--config", "bad.toml"],
+        "bad.toml: unknown key 'epoch'",
+    ),
+    "a damaged --config": (["finetune", "--config", "kg.spo"], "kg.spo is not valid TOML"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_clear(here, work, capsys, case):
+    (work / "single.tsv").write_text("label\ttext_a\n1\t甲\n1\t乙\n", encoding="utf-8")
+    (work / "bad.toml").write_text("epoch = 3\n", encoding="utf-8")
+    arguments, message = ERRORS[case]
+    assert here(arguments) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["finetune"],
+        ["finetune", "--task", "sorting", "--kg", "none"],
+        ["finetune", "--task", "ner", "--kg", "none", "--dev", "x.tsv"],
+        ["finetune", "--task", "ner", "--kg", "none", "--train", "x", "--corpus", "y"],
+        ["predict"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage_is_2(here, arguments, capsys):
+    assert here(arguments) == 2
+    assert "Usage: kbert" in capsys.readouterr().err
+
+
+def test_settings_come_from_a_file_and_the_command_line_wins(work):
+    (work / "settings.toml").write_text(
+        'task = "classification"\nkg = ["kg.spo"]\nepochs = 3\nbatch-size = 8\n'
+        'train = "classification.tsv"\nno-such = 1\n',
+        encoding="utf-8",
+    )
+    done = run_kbert("finetune", "--config", "settings.toml", cwd=work)
+    assert done.returncode == 1
+    text = (work / "settings.toml").read_text().replace("no-such = 1\n", "json = true\n")
+    (work / "settings.toml").write_text(text)
+    done = run_kbert(
+        *("finetune", "--config", "settings.toml", "--epochs", "1", "--output", "configured"),
+        cwd=work,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["epochs"]) == 1
+    assert "held out" in done.stderr
+
+
+def test_long_ner_texts_get_a_tag_a_character(here, work, classifier, capsys):
+    del classifier
+    output = finetune(work, "ner", "--output", "short", "--max-length", "12", "--force")
+    assert output.returncode == 0, output.stderr
+    text = "患者头痛伴高血压3天，" * 9 + "x" * 40
+    (work / "long.txt").write_text(f"{text}\n短\n\n\u200b\ufe0f\n", encoding="utf-8")
+    assert here(["predict", "long.txt", "--run", "short", "-q"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == [text, "短", "", "\u200b\ufe0f"]
+    assert [len(row[1].split()) for row in rows] == [len(text), 1, 0, 2]
+
+
+def test_a_closed_pipe_is_quiet(work):
+    command = f"{sys.executable} -m kbert_cli kg show kg.spo 头痛 --json | head -c 1"
+    done = subprocess.run(
+        command, shell=True, cwd=work, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.stderr == ""
+
+
+def test_interruption_is_130(here, monkeypatch, capsys):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kbert_cli.cli.kg.bundled_graphs", interrupt)
+    assert here(["kg", "list"]) == 130
+    assert "Interrupted" in capsys.readouterr().err
