@@ -49,7 +49,7 @@ def evaluate_file(
     if not pipeline.task.token_level:
         gold = [str(example.label) for example in split.examples]
         confusion = confusion_counts(gold, [str(one.label) for one in predictions])
-    return Evaluation({"primary": scores.primary, **scores.as_dict()}, confusion)
+    return Evaluation(scores.as_dict(), confusion)
 
 
 def confusion_counts(gold: list[str], predicted: list[str]) -> dict[str, dict[str, int]]:

@@ -77,14 +77,11 @@ class ProgressAndLog(TrainerCallback):
                 stream.write(json.dumps(figures) + "\n")
 
 
-def training_arguments(
-    config: TrainingConfig, folder: Path, *, steps: int, evaluate: bool
-) -> TrainingArguments:
+def training_arguments(config: TrainingConfig, folder: Path, *, steps: int) -> TrainingArguments:
     """Kbert's settings in the library's words.
 
     Args:
         steps: optimiser steps in all, for the spacing of log lines.
-        evaluate: whether there is a dev split; without one the last epoch's weights are kept.
     """
     precision = resolve_precision(config.precision)
     assert config.learning_rate is not None
@@ -103,12 +100,12 @@ def training_arguments(
         bf16=precision == "bf16",
         fp16=precision == "fp16",
         use_cpu=not torch.cuda.is_available(),
-        eval_strategy="epoch" if evaluate else "no",
-        save_strategy="epoch" if evaluate else "no",
+        eval_strategy="epoch",
+        save_strategy="epoch",
         save_only_model=True,
         save_total_limit=1,
-        load_best_model_at_end=evaluate,
-        metric_for_best_model=f"eval_{DEV_METRIC}" if evaluate else None,
+        load_best_model_at_end=True,
+        metric_for_best_model=f"eval_{DEV_METRIC}",
         greater_is_better=True,
         logging_steps=max(1, steps // 50),
         report_to="none",
@@ -155,7 +152,7 @@ def build_trainer(
         args=arguments,
         data_collator=pipeline.collate,
         train_dataset=ItemDataset(train),
-        eval_dataset=ItemDataset(dev) if dev else None,
+        eval_dataset=ItemDataset(dev),
         compute_metrics=compute_metrics,
         preprocess_logits_for_metrics=pipeline.summarize,
         callbacks=[callback],

@@ -37,7 +37,8 @@ class Scores:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {**self.figures, **self.counts, "per_label": self.per_label}
+        figures = {"primary": self.primary, **self.figures, **self.counts}
+        return {**figures, "per_label": self.per_label}
 
 
 class Task(Protocol):

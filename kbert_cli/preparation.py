@@ -1,0 +1,147 @@
+"""Before training: defaults, the graph's report, an untrained pipeline, encoded splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from transformers import set_seed
+
+from kbert_cli.config import NO_GRAPH, FinetuneConfig
+from kbert_cli.corpora import Corpus
+from kbert_cli.corpus.example import Example
+from kbert_cli.encoders import Encoder, load_encoder
+from kbert_cli.errors import KbertError
+from kbert_cli.kg.catalog import OpenedGraph, absolute_source
+from kbert_cli.pipeline import Item, Pipeline, default_device
+from kbert_cli.reporting import Reporter
+from kbert_cli.scratch import build_encoder, is_scratch
+from kbert_cli.selfcheck import check_encoder
+from kbert_cli.tasks import load_task
+
+
+def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
+    """Settings that depend on task and model, filled in where the user left them open."""
+    task, training, injection = load_task(config.task), config.training, config.injection
+    if training.learning_rate is None:
+        rate = SCRATCH_RATE if is_scratch(config.model) else PRETRAINED_RATE
+        training = replace(training, learning_rate=rate)
+    if training.batch_size is None:
+        training = replace(training, batch_size=task.batch_size)
+    if injection.predicate is None:
+        injection = replace(injection, predicate=task.injects_predicate)
+    sources = tuple(absolute_source(source) for source in config.kg)
+    return replace(config, training=training, injection=injection, kg=sources)
+
+
+PRETRAINED_RATE = 2e-5
+"""The reference's rate."""
+SCRATCH_RATE = 5e-4
+"""Weights that start as noise have far to go."""
+
+
+def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) -> None:
+    """Note how the graph read: counts, and every kind of line that did not become a triple."""
+    if list(sources) == [NO_GRAPH]:
+        return
+    graph = opened.graph
+    reporter.note(f"graph: {len(graph):,} triples, {graph.subject_count:,} subjects")
+    for report in opened.reports:
+        left_out = {
+            "duplicates": report.duplicates,
+            "self-loops": report.self_loops,
+            "rejected lines": len(report.rejected),
+        }
+        parts = [f"{count:,} {what}" for what, count in left_out.items() if count]
+        if report.header:
+            parts.append("1 header line")
+        if parts:
+            reporter.note(f"{report.path}: left out {', '.join(parts)}")
+        for bad in report.rejected[:10]:
+            reporter.warn(f"{report.path}:{bad.line}: {bad.reason}")
+        if len(report.rejected) > 10:
+            reporter.warn(f"{report.path}: … and {len(report.rejected) - 10} more rejected lines")
+    if not len(graph):
+        reporter.warn("the graph is empty: this run is plain BERT")
+
+
+def build_pipeline(
+    config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph, reporter: Reporter
+) -> Pipeline:
+    """An untrained pipeline on its device, its encoder checked for leaks.
+
+    Raises:
+        KbertError: the encoder cannot be loaded, leaks, or has too few positions.
+    """
+    set_seed(config.training.seed)
+    encoder = _encoder(config, corpus, opened, reporter)
+    if config.injection.max_length > encoder.max_length:
+        raise KbertError(
+            f"--max-length {config.injection.max_length} exceeds the encoder's "
+            f"max_position_embeddings={encoder.max_length}"
+        )
+    pipeline = Pipeline(config, corpus.labels, opened.graph, encoder)
+    tree = config.injection.visible_matrix and config.method != "none"
+    check_encoder(pipeline.model.encoder, len(encoder.tokenizer), tree=tree)
+    pipeline.model.to(default_device())
+    return pipeline
+
+
+def _encoder(
+    config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph, reporter: Reporter
+) -> Encoder:
+    if not is_scratch(config.model):
+        reporter.note(f"encoder: {config.model}")
+        return load_encoder(config.model, attention=config.attention)
+    reporter.note(
+        f"encoder: {config.model}, trained from nothing (random weights, no pre-training); "
+        "--model NAME|FOLDER takes a pre-trained one, for example bert-base-chinese"
+    )
+    texts = _vocabulary_texts(corpus.train, opened)
+    return build_encoder(config.model, texts, attention=config.attention)
+
+
+def _vocabulary_texts(examples: Sequence[Example], opened: OpenedGraph) -> Iterator[str]:
+    for example in examples:
+        yield from example.texts
+    for triple in opened.graph:
+        yield from triple
+
+
+def encode_splits(pipeline: Pipeline, corpus: Corpus, reporter: Reporter) -> dict[str, list[Item]]:
+    """Train and dev as items; says what the trees are like, and warns where the graph is idle."""
+    splits = {"train": corpus.train, "dev": corpus.dev}
+    total = sum(map(len, splits.values()))
+    with reporter.progress("growing trees", total) as advance:
+        items = {name: pipeline.encode(split, advance) for name, split in splits.items()}
+    statistics = tree_statistics(items["train"])
+    if statistics["branches"] == 0 and pipeline.graph.subject_count:
+        reporter.warn("no training sentence mentions an entity of the graph: it does nothing here")
+    reporter.note(
+        f"training split: {len(corpus.train):,} examples, "
+        f"{statistics['tokens_mean']:.0f} tokens and {statistics['branches_mean']:.2f} branches "
+        "each on average"
+    )
+    if statistics["truncated_characters"]:
+        reporter.warn(
+            f"{statistics['truncated_examples']:,} training texts exceed --max-length "
+            f"{pipeline.config.injection.max_length}: "
+            f"{statistics['truncated_characters']:,} characters cut"
+        )
+    return items
+
+
+def tree_statistics(items: Iterable[Item]) -> dict[str, float]:
+    """Tokens, branches and losses of trees."""
+    features = [item.features for item in items]
+    count = len(features)
+    cut = [one.truncated_characters for one in features if one.truncated_characters]
+    return {
+        "tokens_mean": sum(map(len, features)) / count,
+        "tokens_max": max(map(len, features)),
+        "branches": sum(one.branches for one in features),
+        "branches_mean": sum(one.branches for one in features) / count,
+        "dropped_branches": sum(one.dropped_branches for one in features),
+        "truncated_examples": len(cut),
+        "truncated_characters": sum(cut),
+    }
