@@ -92,7 +92,10 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    # Not the table's own title, which would be folded to its width.
+    if title:
+        click.echo(title)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(header):
         numeric = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
         table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
