@@ -46,13 +46,17 @@ class TrainingConfig:
     batch_size: int | None = None
     """Sentences an optimiser step; None: the reference's for the task (NER 16, else 32)."""
     learning_rate: float | None = None
-    """Peak of the linear schedule; None: 2e-5, or 5e-4 for an encoder from nothing."""
+    """Peak of the linear schedule; None: 2e-5; for an encoder from nothing 5e-4
+    (NER) or 2e-4."""
     warmup: float = 0.1
     """Share of all steps over which the rate rises to its peak."""
     weight_decay: float = 0.01
     """AdamW's decoupled weight decay."""
     dropout: float = 0.1
     """Dropout before the head's output layer."""
+    pooling: str | None = None
+    """Which state the head of classification and qa reads: cls ([CLS]) or mean (of the trunk);
+    None: cls, but mean for an encoder from nothing, whose [CLS] attends to nothing yet."""
     seed: int = 42
     """Seed of initialisation, order of examples and dropout."""
     precision: str = "auto"
@@ -69,6 +73,9 @@ class TrainingConfig:
             None
             if 0 <= self.dropout < 1
             else f"--dropout is {self.dropout}; it must be at least 0 and below 1",
+            None
+            if self.pooling in (None, *POOLINGS)
+            else f"--pooling is {self.pooling!r}; it must be one of {', '.join(POOLINGS)}",
             _at_least("--seed", self.seed, 0),
             None
             if self.precision in PRECISIONS
@@ -76,7 +83,71 @@ class TrainingConfig:
         )
 
 
+POOLINGS = ("cls", "mean")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True)
+class PretrainConfig:
+    """Everything that decides a pre-training run."""
+
+    texts: tuple[str, ...]
+    """Text files, a sentence a line; blank lines part documents."""
+    model: str = "scratch:mini"
+    """``scratch:SIZE``, or an encoder to go on from."""
+    vocab: str | None = None
+    """vocab.txt for an encoder from nothing; None: built from the texts."""
+    vocab_size: int = 8_000
+    """Pieces of a vocabulary that is built."""
+    whole_word: bool = True
+    """Mask whole words as jieba cuts them, or single pieces."""
+    nsp: bool = False
+    """Whether the next-sentence objective is trained too."""
+    max_steps: int = 20_000
+    """Optimiser steps in all; they span the schedule."""
+    tokens_per_batch: int = 1_024
+    """Tokens a step, padding included."""
+    max_length: int = 128
+    """Tokens a row in the last stage."""
+    short_length: int = 32
+    """Tokens a row in the first stage."""
+    short_share: float = 0.7
+    """Share of the steps in the first stage."""
+    learning_rate: float = 1e-3
+    """Peak of the linear schedule."""
+    warmup: float = 0.02
+    """Share of all steps over which the rate rises to its peak."""
+    weight_decay: float = 0.01
+    """AdamW's decoupled weight decay."""
+    mask_rate: float = 0.15
+    """Share of tokens that are asked for."""
+    seed: int = 42
+    """Seed of initialisation, order, masks and dropout."""
+    precision: str = "auto"
+    """fp32, bf16, fp16, or auto: bf16 where GPU or processor have it, else fp32."""
+    save_steps: int = 1_000
+    """Steps between checkpoints, and between looks at the held-out text."""
+
+    def __post_init__(self) -> None:
+        share = "it is a share, 0 to 1"
+        _raise_all(
+            None if self.texts else "no text file is given",
+            _at_least("--vocab-size", self.vocab_size, 100),
+            _at_least("--max-steps", self.max_steps, 1),
+            _at_least("--save-steps", self.save_steps, 1),
+            _at_least("--short-length", self.short_length, 8),
+            _at_least("--max-length", self.max_length, self.short_length),
+            _at_least("--tokens-per-batch", self.tokens_per_batch, self.max_length),
+            _at_least("--seed", self.seed, 0),
+            None if 0 <= self.short_share <= 1 else f"--short-share is {self.short_share}; {share}",
+            None if 0 <= self.warmup <= 1 else f"--warmup is {self.warmup}; {share}",
+            None
+            if 0 < self.mask_rate < 1
+            else f"--mask-rate is {self.mask_rate}; it must lie between 0 and 1",
+            None
+            if 0 < self.learning_rate < 1
+            else f"--learning-rate is {self.learning_rate}; it must lie between 0 and 1",
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The library changes its arguments every few weeks; nothing else in kbert names t
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from transformers import (
 )
 from transformers.trainer_pt_utils import LengthGroupedSampler
 
-from kbert_cli.config import TrainingConfig
+from kbert_cli.config import PretrainConfig, TrainingConfig
 from kbert_cli.errors import KbertError
 from kbert_cli.pipeline import Item, Pipeline
 
@@ -116,21 +117,103 @@ def training_arguments(config: TrainingConfig, folder: Path, *, steps: int) -> T
     )
 
 
-def resolve_precision(precision: str) -> str:
+class BatchTrainer(Trainer):
+    """A Trainer over batches that are made already, in their own order."""
+
+    def __init__(
+        self, *, loss: Callable[[Any, dict[str, torch.Tensor]], torch.Tensor], **options: Any
+    ) -> None:
+        super().__init__(data_collator=lambda items: items[0], **options)
+        self._batch_loss = loss
+        self.remove_callback(PrinterCallback)
+        self.remove_callback(ProgressCallback)
+
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        """The loss of one ready batch."""
+        return self._batch_loss(model, inputs)
+
+
+class StopAfter(TrainerCallback):
+    """Ends a run after some seconds, with a checkpoint to go on from."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """One optimiser step done."""
+        if time.monotonic() > self._end:
+            control.should_save = control.should_training_stop = True
+
+
+class EverySave(TrainerCallback):
+    """Calls back with the step whenever a checkpoint is due, and puts the figures into the log."""
+
+    def __init__(self, look: Callable[[int], dict[str, float]], log: Path) -> None:
+        self._look = look
+        self._log = log
+
+    def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """A checkpoint was written."""
+        figures = {"step": state.global_step, **self._look(state.global_step)}
+        with open(self._log, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(figures) + "\n")
+
+
+def pretraining_arguments(config: PretrainConfig, folder: Path) -> TrainingArguments:
+    """Kbert's pre-training settings in the library's words."""
+    precision = resolve_precision(config.precision, cpu_bf16=True)
+    return TrainingArguments(
+        output_dir=str(folder),
+        max_steps=config.max_steps,
+        # A batch comes whole from the data set.
+        per_device_train_batch_size=1,
+        train_sampling_strategy="sequential",
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=config.warmup if config.warmup < 1 else config.max_steps,
+        weight_decay=config.weight_decay,
+        adam_beta2=0.98,
+        seed=config.seed,
+        bf16=precision == "bf16",
+        fp16=precision == "fp16",
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="steps",
+        save_steps=config.save_steps,
+        save_total_limit=2,
+        logging_steps=max(1, config.save_steps // 10),
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=torch.cuda.is_available(),
+    )
+
+
+def resolve_precision(precision: str, *, cpu_bf16: bool = False) -> str:
     """``auto`` as what this machine has.
+
+    Args:
+        cpu_bf16: whether a processor with bf16 instructions counts.
 
     Raises:
         KbertError: fp16 without a GPU.
     """
     cuda = torch.cuda.is_available()
     if precision == "auto":
-        return "bf16" if cuda and torch.cuda.is_bf16_supported() else "fp32"
+        has_bf16 = torch.cuda.is_bf16_supported() if cuda else cpu_bf16 and _cpu_has_bf16()
+        return "bf16" if has_bf16 else "fp32"
     if precision == "fp16" and not cuda:
         raise KbertError(
             "--precision fp16 needs a GPU, and there is none",
             "Use --precision fp32, or bf16 where the processor has it.",
         )
     return precision
+
+
+def _cpu_has_bf16() -> bool:
+    capabilities = torch.backends.cpu.get_cpu_capability()
+    return capabilities.startswith("AVX512") and torch.cpu._is_avx512_bf16_supported()
 
 
 def build_trainer(

@@ -28,7 +28,7 @@ class TaskModel(nn.Module):
     ) -> dict[str, torch.Tensor]:
         """``logits`` [b, l] or [b, n, l]; given ``labels`` [b] or [b, n], the mean ``loss`` too."""
         states = self.encoder(input_ids, segment_ids, position_ids, branch_ids, mention_ids)
-        logits = self.head(states)
+        logits = self.head(states, branch_ids)
         if labels is None:
             return {"logits": logits}
         flat = logits.flatten(0, -2).float()

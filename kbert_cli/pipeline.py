@@ -64,7 +64,7 @@ class Pipeline:
             special_tokens(encoder.tokenizer),
             injection,
         )
-        head = self.task.build_head(encoder.width, len(self.labels), config.training.dropout)
+        head = self.task.build_head(encoder.width, len(self.labels), config.training)
         self.model = TaskModel(method.build(encoder, config.injection), head)
 
     @property

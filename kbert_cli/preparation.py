@@ -24,8 +24,10 @@ def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
     """Settings that depend on task and model, filled in where the user left them open."""
     task, training, injection = load_task(config.task), config.training, config.injection
     if training.learning_rate is None:
-        rate = SCRATCH_RATE if is_scratch(config.model) else PRETRAINED_RATE
+        rate = task.scratch_rate if is_scratch(config.model) else PRETRAINED_RATE
         training = replace(training, learning_rate=rate)
+    if training.pooling is None:
+        training = replace(training, pooling="mean" if is_scratch(config.model) else "cls")
     if training.batch_size is None:
         training = replace(training, batch_size=task.batch_size)
     if injection.predicate is None:
@@ -36,8 +38,6 @@ def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
 
 PRETRAINED_RATE = 2e-5
 """The reference's rate."""
-SCRATCH_RATE = 5e-4
-"""Weights that start as noise have far to go."""
 
 
 def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) -> None:

@@ -38,10 +38,8 @@ def build_tokenizer(vocabulary: list[str]) -> Any:
     return BertTokenizer(vocab={piece: index for index, piece in enumerate(vocabulary)})
 
 
-def build_encoder(
-    model: str, texts: Iterable[str], *, attention: str = "sdpa", max_positions: int = 512
-) -> Encoder:
-    """An untrained BERT of a named size; its weights depend on torch's seed alone.
+def build_config(model: str, tokenizer: Any, *, max_positions: int = 512, **options: Any) -> Any:
+    """A ``BertConfig`` of a named size.
 
     Raises:
         KbertError: there is no such size.
@@ -52,14 +50,25 @@ def build_encoder(
             f"no size {size!r} for --model {SCRATCH}SIZE; there are: {', '.join(SIZES)}",
             did_you_mean(size, SIZES),
         )
-    from transformers import BertConfig, BertModel
+    from transformers import BertConfig
 
-    tokenizer = build_tokenizer(build_vocabulary(texts))
-    config = BertConfig(
+    return BertConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=max_positions,
         pad_token_id=tokenizer.pad_token_id,
-        attn_implementation=attention,
         **SIZES[size],
+        **options,
     )
+
+
+def build_encoder(model: str, texts: Iterable[str], *, attention: str = "sdpa") -> Encoder:
+    """An untrained BERT of a named size; its weights depend on torch's seed alone.
+
+    Raises:
+        KbertError: there is no such size.
+    """
+    from transformers import BertModel
+
+    tokenizer = build_tokenizer(build_vocabulary(texts))
+    config = build_config(model, tokenizer, attn_implementation=attention)
     return Encoder(BertModel(config, add_pooling_layer=False), tokenizer)

@@ -14,6 +14,7 @@ from kbert_cli.cli.finetune import finetune
 from kbert_cli.cli.inspect_tree import inspect_tree
 from kbert_cli.cli.kg import kg
 from kbert_cli.cli.predict import predict
+from kbert_cli.cli.pretrain import pretrain
 from kbert_cli.errors import KbertError
 
 INTERRUPTED = 130
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for command in (finetune, predict, evaluate, inspect_tree, kg, corpus):
+for command in (finetune, predict, evaluate, inspect_tree, kg, corpus, pretrain):
     cli.add_command(command)
 
 

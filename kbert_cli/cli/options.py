@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from kbert_cli.cards import read_toml
-from kbert_cli.config import PRECISIONS, InjectionConfig, TrainingConfig
+from kbert_cli.config import POOLINGS, PRECISIONS, InjectionConfig, TrainingConfig
 from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -130,7 +130,7 @@ training_options = _with_options(
         click.option(
             "--learning-rate",
             type=float,
-            help="Peak rate.  [default: 2e-5, or 5e-4 for scratch:SIZE]",
+            help="Peak rate.  [default: 2e-5; for scratch:SIZE 5e-4 (ner) or 2e-4]",
         ),
         click.option(
             "--warmup",
@@ -152,6 +152,12 @@ training_options = _with_options(
             default=_TRAINING.dropout,
             show_default=True,
             help="Before the head's output layer.",
+        ),
+        click.option(
+            "--pooling",
+            type=click.Choice(POOLINGS),
+            help="State that classification and qa read: [CLS] or the text's mean.  "
+            "[default: cls, mean for scratch:SIZE]",
         ),
         click.option(
             "--seed",
@@ -178,6 +184,7 @@ training_options = _with_options(
             "warmup",
             "weight_decay",
             "dropout",
+            "pooling",
             "seed",
             "precision",
         ),

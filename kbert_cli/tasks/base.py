@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import ColumnNames
 from kbert_cli.corpus.example import Example
 
@@ -53,6 +54,9 @@ class Task(Protocol):
     batch_size: int
     """Sentences an optimiser step unless the user says otherwise (the reference's settings)."""
 
+    scratch_rate: float
+    """Learning rate for an encoder from nothing: weights that start as noise have far to go."""
+
     def label_list(self, examples: Sequence[Example]) -> list[str]:
         """All labels of the training examples, in the order of the logits."""
         ...
@@ -70,8 +74,8 @@ class Task(Protocol):
         """int64 targets: [] for a class, [n] for tags; any valid ones when ``label`` is None."""
         ...
 
-    def build_head(self, width: int, labels: int, dropout: float) -> nn.Module:
-        """Hidden states [b, n, d] → logits [b, l] or [b, n, l]."""
+    def build_head(self, width: int, labels: int, config: TrainingConfig) -> nn.Module:
+        """From hidden states [b, n, d] and branch ids [b, n] to logits [b, l] or [b, n, l]."""
         ...
 
     def summarize(

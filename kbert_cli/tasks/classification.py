@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import CLASSIFICATION
 from kbert_cli.corpus.example import Example
 from kbert_cli.tasks.base import Prediction, Scores
@@ -18,6 +19,7 @@ columns = CLASSIFICATION
 token_level = False
 injects_predicate = True
 batch_size = 32
+scratch_rate = 2e-4
 
 
 def label_list(examples: Sequence[Example]) -> list[str]:
@@ -37,9 +39,9 @@ def targets(
     return class_target(None if label is None else str(label), labels)
 
 
-def build_head(width: int, labels: int, dropout: float) -> nn.Module:
-    """Logits [b, l] off the first token."""
-    return SentenceHead(width, labels, dropout)
+def build_head(width: int, labels: int, config: TrainingConfig) -> nn.Module:
+    """Logits [b, l] off [CLS] or the trunk's mean."""
+    return SentenceHead(width, labels, config)
 
 
 def summarize(logits: torch.Tensor, targets: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:

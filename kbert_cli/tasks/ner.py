@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from kbert_cli.batch import IGNORED
+from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.tags import OUTSIDE
@@ -27,6 +28,7 @@ columns = NER
 token_level = True
 injects_predicate = False
 batch_size = 16
+scratch_rate = 5e-4
 
 
 def label_list(examples: Sequence[Example]) -> list[str]:
@@ -53,20 +55,20 @@ def targets(
 class TokenHead(nn.Module):
     """One output layer on every token."""
 
-    def __init__(self, width: int, labels: int, dropout: float) -> None:
+    def __init__(self, width: int, labels: int, config: TrainingConfig) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """States [b, n, d] → logits [b, n, l]."""
+    def forward(self, states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
+        """States [b, n, d] → logits [b, n, l]; those of branches are never decoded."""
         logits: torch.Tensor = self.output(self.dropout(states))
         return logits
 
 
-def build_head(width: int, labels: int, dropout: float) -> nn.Module:
+def build_head(width: int, labels: int, config: TrainingConfig) -> nn.Module:
     """Logits [b, n, l]."""
-    return TokenHead(width, labels, dropout)
+    return TokenHead(width, labels, config)
 
 
 def summarize(logits: torch.Tensor, targets: torch.Tensor, labels: Sequence[str]) -> torch.Tensor:

@@ -18,6 +18,7 @@ columns = QA
 token_level = False
 injects_predicate = True
 batch_size = 32
+scratch_rate = classification.scratch_rate
 
 NEGATIVE, POSITIVE = LABELS = ("0", "1")
 

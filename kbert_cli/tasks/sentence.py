@@ -1,4 +1,4 @@
-"""What classification and QA share: one label a tree, read off the first token."""
+"""What classification and QA share: one label a tree."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ import numpy as np
 import torch
 from torch import nn
 
+from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.tasks.base import Scores
 
 
 class SentenceHead(nn.Module):
-    """tanh layer and output layer on [CLS], as in the reference's classifier (trained afresh)."""
+    """tanh layer and output layer on a pooled state, as in the reference (trained afresh)."""
 
-    def __init__(self, width: int, labels: int, dropout: float) -> None:
+    def __init__(self, width: int, labels: int, config: TrainingConfig) -> None:
         super().__init__()
+        self.mean = config.pooling == "mean"
         self.hidden = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """States [b, n, d] → logits [b, l]."""
-        logits: torch.Tensor = self.output(self.dropout(torch.tanh(self.hidden(states[:, 0]))))
+    def forward(self, states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
+        """States [b, n, d] and branch ids [b, n] → logits [b, l]."""
+        pooled = trunk_mean(states, branch_ids) if self.mean else states[:, 0]
+        logits: torch.Tensor = self.output(self.dropout(torch.tanh(self.hidden(pooled))))
         return logits
+
+
+def trunk_mean(states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
+    """[b, d]: the mean state of the trunk; branches and padding do not count."""
+    weights = (branch_ids == 0).to(states.dtype)[..., None]
+    return (states * weights).sum(1) / weights.sum(1)
 
 
 def class_target(label: str | None, labels: Sequence[str]) -> np.ndarray:

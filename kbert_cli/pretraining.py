@@ -1,0 +1,257 @@
+"""Pre-training: text in, a Hugging Face folder out (Devlin et al. 2019; no graph takes part)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import set_seed
+
+from kbert_cli.config import PretrainConfig
+from kbert_cli.encoders import quiet_transformers
+from kbert_cli.errors import KbertError
+from kbert_cli.files import named_output_errors, read_json, write_json
+from kbert_cli.hf_trainer import (
+    BatchTrainer,
+    EverySave,
+    ProgressAndLog,
+    StopAfter,
+    pretraining_arguments,
+)
+from kbert_cli.pipeline import default_device
+from kbert_cli.pretrain.batches import (
+    MaskingConfig,
+    PretrainingBatches,
+    Stage,
+    build_batch,
+    plan_rows,
+)
+from kbert_cli.pretrain.encoded import EncodedText, build_encoded_text, open_encoded_text
+from kbert_cli.pretrain.objective import held_out_figures, run_objective, unigram_figures
+from kbert_cli.pretrain.start import build_start
+from kbert_cli.pretrain.text import read_documents
+from kbert_cli.reporting import Reporter
+from kbert_cli.tokenization import PieceEncoder
+
+WORK = "work"
+"""Below the output: encoded text and checkpoints, needed to go on and for nothing else."""
+SETTINGS, METRICS, LOG = "pretraining.json", "metrics.json", "metrics.jsonl"
+HELD_OUT_LIMIT = 4_000
+"""Held-out sentences that are looked at."""
+
+
+@dataclass(frozen=True)
+class PretrainResult:
+    """A run that has ended or been stopped by ``max_hours``."""
+
+    folder: Path
+    metrics: dict[str, Any]
+
+
+def pretrain(
+    config: PretrainConfig,
+    output: Path,
+    reporter: Reporter,
+    *,
+    resume: bool = False,
+    max_hours: float | None = None,
+) -> PretrainResult:
+    """Train on masked words (and next sentences), and write an encoder that ``--model`` takes.
+
+    Args:
+        resume: go on from the last checkpoint in ``output``; the settings must be those of then.
+        max_hours: stop after so long, with a checkpoint to go on from.
+
+    Raises:
+        KbertError: the input or an option is wrong, or there is nothing to go on from.
+    """
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    checkpoint = _prepare(config, output, resume)
+    set_seed(config.seed)
+    model, tokenizer = build_start(config, output / WORK, reporter)
+    text = _encoded(config, output / WORK / "text", tokenizer, resume, reporter)
+    train, held = text.split()
+    reporter.note(f"text: {len(text):,} sentences, {len(text.tokens):,} tokens")
+    masking = MaskingConfig(
+        cls_id=tokenizer.cls_token_id,
+        sep_id=tokenizer.sep_token_id,
+        pad_id=tokenizer.pad_token_id,
+        mask_id=tokenizer.mask_token_id,
+        first_piece=max(tokenizer.all_special_ids) + 1,
+        vocabulary=len(tokenizer),
+        rate=config.mask_rate,
+    )
+    batches = PretrainingBatches(
+        text, train, stages(config), masking, nsp=config.nsp, seed=config.seed
+    )
+    looks = _held_out_batches(text, held, config, masking)
+    model.to(default_device())
+    trained = _train(model, batches, looks, config, output, checkpoint, max_hours, reporter)
+    metrics = {
+        **trained,
+        "unigram": unigram_figures(_counts(text, train, len(tokenizer)), looks),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "vocabulary": len(tokenizer),
+        "sentences": len(text),
+        "tokens_in_text": len(text.tokens),
+    }
+    with named_output_errors(output), quiet_transformers():
+        model.save_pretrained(output)
+        tokenizer.save_pretrained(output)
+    write_json(output / METRICS, metrics)
+    return PretrainResult(output, metrics)
+
+
+def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
+    """Make the output folder, or find the checkpoint to go on from."""
+    settings = output / SETTINGS
+    wanted = {name: value for name, value in vars(config).items() if name != "save_steps"}
+    wanted["texts"] = list(config.texts)
+    if not resume:
+        if output.exists() and any(output.iterdir()):
+            raise KbertError(
+                f"--output {output} exists already", "Name another folder, or go on with --resume."
+            )
+        with named_output_errors(output):
+            (output / WORK).mkdir(parents=True, exist_ok=True)
+        write_json(settings, wanted)
+        return None
+    found = sorted(
+        (output / WORK / "checkpoints").glob("checkpoint-*"),
+        key=lambda path: int(path.name.rpartition("-")[2]),
+    )
+    if not settings.is_file() or not found:
+        raise KbertError(f"{output} holds no checkpoint to go on from", "Start without --resume.")
+    before = read_json(settings)
+    changed = [name for name, value in wanted.items() if before.get(name) != value]
+    if changed:
+        raise KbertError(
+            f"--resume needs the settings of the first start; different: {', '.join(changed)}",
+            f"They are in {settings}.",
+        )
+    return str(found[-1])
+
+
+def stages(config: PretrainConfig) -> list[Stage]:
+    """Short rows first: characters and words are learned sooner from many small sentences."""
+    short = round(config.max_steps * config.short_share)
+    plan = [(short, config.short_length), (config.max_steps - short, config.max_length)]
+    return [
+        Stage(steps, length, config.tokens_per_batch // length) for steps, length in plan if steps
+    ]
+
+
+def _encoded(
+    config: PretrainConfig, folder: Path, tokenizer: Any, resume: bool, reporter: Reporter
+) -> EncodedText:
+    if resume:
+        return open_encoded_text(folder)
+    encode = PieceEncoder(tokenizer.backend_tokenizer)
+    with reporter.progress("encoding sentences") as advance:
+        return build_encoded_text(
+            folder,
+            read_documents(config.texts),
+            encode,
+            whole_word=config.whole_word,
+            on_sentence=advance,
+        )
+
+
+def _held_out_batches(
+    text: EncodedText, held: np.ndarray, config: PretrainConfig, masking: MaskingConfig
+) -> list[dict[str, torch.Tensor]]:
+    """Masked once and for all, so that every look asks the same."""
+    chance = np.random.default_rng([config.seed, 2])
+    chosen = held[:HELD_OUT_LIMIT]
+    units, borders = plan_rows(text, chosen, config.max_length, config.nsp, chance)
+    rows = max(1, 4_096 // config.max_length)
+    batches = [
+        build_batch(text, units, borders[i : i + rows + 1], config.max_length, masking, chance)
+        for i in range(0, len(borders) - 1, rows)
+    ]
+    asked = [batch for batch in batches if (batch["labels"] >= 0).any()]
+    if not asked:
+        raise KbertError(
+            f"the text is too short: {len(text):,} sentences leave nothing to hold out",
+            "Give some thousand sentences.",
+        )
+    return asked
+
+
+def _counts(text: EncodedText, train: np.ndarray, vocabulary: int) -> np.ndarray:
+    kept = np.zeros(len(text), bool)
+    kept[train] = True
+    return np.bincount(text.tokens[np.repeat(kept, text.lengths)], minlength=vocabulary)
+
+
+def _train(
+    model: Any,
+    batches: PretrainingBatches,
+    looks: list[dict[str, torch.Tensor]],
+    config: PretrainConfig,
+    output: Path,
+    checkpoint: str | None,
+    max_hours: float | None,
+    reporter: Reporter,
+) -> dict[str, Any]:
+    log = output / LOG
+    look = _looker(model, looks, config, reporter)
+    if not checkpoint:
+        log.write_text(json.dumps({"step": 0, **look(0)}) + "\n", encoding="utf-8")
+    arguments = pretraining_arguments(config, output / WORK / "checkpoints")
+    with reporter.progress("pre-training", config.max_steps) as advance:
+        callbacks = [ProgressAndLog(advance, log), EverySave(look, log)]
+        if max_hours is not None:
+            callbacks.append(StopAfter(max_hours * 3600))
+        trainer = BatchTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=batches,
+            callbacks=callbacks,
+            loss=lambda model, batch: run_objective(model, batch).loss,
+        )
+        before = time.monotonic()
+        with named_output_errors(output):
+            trainer.train(resume_from_checkpoint=checkpoint)
+    seconds = time.monotonic() - before
+    steps = trainer.state.global_step
+    return {
+        "steps": steps,
+        "tokens_seen": steps * config.tokens_per_batch,
+        "seconds_of_this_start": round(seconds, 1),
+        # From the log: a resumed run did not see its start.
+        "start": _first_look(log),
+        "end": held_out_figures(model, looks),
+    }
+
+
+def _looker(
+    model: Any, looks: list[dict[str, torch.Tensor]], config: PretrainConfig, reporter: Reporter
+) -> Callable[[int], dict[str, float]]:
+    began = time.monotonic()
+
+    def look(step: int) -> dict[str, float]:
+        figures = held_out_figures(model, looks)
+        tokens = step * config.tokens_per_batch
+        reporter.note(
+            f"step {step:,}: {tokens:,} tokens, held-out loss {figures['loss']:.3f}, "
+            f"top-1 {figures['top1']:.3f}, {math.ceil(time.monotonic() - began)} s"
+        )
+        return {f"held_out_{name}": value for name, value in figures.items()}
+
+    return look
+
+
+def _first_look(log: Path) -> dict[str, float]:
+    """The figures that the log holds of step 0."""
+    with open(log, encoding="utf-8") as stream:
+        first = json.loads(stream.readline())
+    return {name.removeprefix("held_out_"): value for name, value in first.items()}
