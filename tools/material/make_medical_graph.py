@@ -127,6 +127,8 @@ CURATED = {
         手足口病 水痘 麻疹 腮腺炎 流行性感冒 心肌梗死 心绞痛 心力衰竭 心律失常 心肌炎 高脂血症 抑郁症 焦虑症""",
 }
 
+# 伴高血压 would hide 高血压 wherever the longest name wins.
+_JOINERS = ("伴", "或", "及", "合并", "并发", "可有", "常有", "偶有", "有时", "可见", "出现")
 _BAD_NAME = re.compile(r"[^\u4e00-\u9fffA-Za-z0-9α-ω·]")
 
 
@@ -141,7 +143,7 @@ def read(folder: Path) -> Iterator[tuple[str, str, str]]:
 
 def is_name(text: str) -> bool:
     """Whether a term is worth finding: 2 to 12 characters, Chinese or a known abbreviation."""
-    if not 2 <= len(text) <= 12 or _BAD_NAME.search(text):
+    if not 2 <= len(text) <= 12 or _BAD_NAME.search(text) or text.startswith(_JOINERS):
         return False
     return any("\u4e00" <= char <= "\u9fff" for char in text)
 
