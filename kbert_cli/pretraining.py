@@ -78,7 +78,7 @@ def pretrain(
     set_seed(config.seed)
     model, tokenizer = build_start(config, output / WORK, reporter)
     text = _encoded(config, output / WORK / "text", tokenizer, resume, reporter)
-    train, held = text.split()
+    train, held = text.split(pairs=config.nsp)
     reporter.note(f"text: {len(text):,} sentences, {len(text.tokens):,} tokens")
     masking = MaskingConfig(
         cls_id=tokenizer.cls_token_id,
@@ -219,7 +219,7 @@ def _train(
             loss=lambda model, batch: run_objective(model, batch).loss,
         )
         before = time.monotonic()
-        with named_output_errors(output):
+        with named_output_errors(output), quiet_transformers():
             trainer.train(resume_from_checkpoint=checkpoint)
     seconds = time.monotonic() - before
     steps = trainer.state.global_step

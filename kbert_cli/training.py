@@ -26,6 +26,7 @@ from kbert_cli.checkpoint import (
 )
 from kbert_cli.config import FinetuneConfig, TrainingConfig
 from kbert_cli.corpora import Corpus, read_corpus
+from kbert_cli.encoders import quiet_transformers
 from kbert_cli.files import named_output_errors, write_json
 from kbert_cli.hf_trainer import (
     DEV_METRIC,
@@ -120,7 +121,11 @@ def _train(
 
     checkpoints = folder / "checkpoints"
     arguments = training_arguments(training, checkpoints, steps=steps)
-    with reporter.progress("fine-tuning", steps) as advance, named_output_errors(folder):
+    with (
+        reporter.progress("fine-tuning", steps) as advance,
+        named_output_errors(folder),
+        quiet_transformers(),
+    ):
         trainer = build_trainer(
             pipeline,
             arguments,

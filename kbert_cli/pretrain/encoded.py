@@ -42,10 +42,14 @@ class EncodedText:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def split(self) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the sentences to train on, and of those held out."""
+    def split(self, *, pairs: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Indices of the sentences to train on, and of those held out.
+
+        Args:
+            pairs: hold out two neighbours at a time, so that both texts of a pair are unseen.
+        """
         indices = np.arange(len(self))
-        held = indices % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+        held = indices % HELD_OUT_EVERY >= HELD_OUT_EVERY - (2 if pairs else 1)
         return indices[~held], indices[held]
 
 

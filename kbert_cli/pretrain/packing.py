@@ -47,7 +47,8 @@ def pair_units(
 
     The longer text of a pair that does not fit loses its end.
     """
-    first = chosen[chosen + 1 < len(text)]
+    # Neighbours across the border between training and held-out text are no pair.
+    first = chosen[np.isin(chosen + 1, chosen)]
     first = first[~text.last[first] & (text.lengths[first] > 0) & (text.lengths[first + 1] > 0)]
     follows = chance.integers(0, 2, len(first))
     second = np.where(follows == 1, first + 1, chance.choice(first, len(first)))
