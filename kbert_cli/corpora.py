@@ -49,6 +49,7 @@ def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:
     kept: Sequence[Example] = train.examples
     if not dev:
         kept, dev = hold_out(train.examples, config.training.seed)
+        _require_two(f"{train.path}, a tenth held out,", kept)
         reporter.note(f"no dev split: {len(dev):,} of the training examples are held out as one")
     return Corpus(kept, dev, test, labels)
 
@@ -63,13 +64,7 @@ def _read(path: str, task: Task, reporter: Reporter, *, texts: int | None = None
 def _check_labels(
     task: Task, train: Split, others: Sequence[Split | None], labels: Sequence[str]
 ) -> None:
-    found = {tag for example in train.examples for tag in _as_tuple(example.label)}
-    if len(found) < 2:
-        raise KbertError(
-            f"{train.path} holds a single label, {', '.join(sorted(found))!r}: "
-            "there is nothing to learn",
-            "A training split needs at least two different labels.",
-        )
+    _require_two(train.path, train.examples)
     problems = [
         at_line(split.path, example.line, problem)
         for split in (train, *others)
@@ -81,6 +76,15 @@ def _check_labels(
         shown = "\n".join(problems[:20])
         more = f"\n… and {len(problems) - 20} more" if len(problems) > 20 else ""
         raise KbertError(f"{len(problems)} examples have labels out of reach:\n{shown}{more}")
+
+
+def _require_two(what: str, examples: Sequence[Example]) -> None:
+    found = {tag for example in examples for tag in _as_tuple(example.label)}
+    if len(found) < 2:
+        raise KbertError(
+            f"{what} holds a single label, {', '.join(sorted(found))!r}: there is nothing to learn",
+            "A training split needs at least two different labels.",
+        )
 
 
 def _as_tuple(label: str | tuple[str, ...] | None) -> tuple[str, ...]:

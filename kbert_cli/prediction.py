@@ -58,6 +58,11 @@ def predict_rows(
             yield PredictedRow(row, added_columns(prediction, example.texts[0]))
 
 
+def added_names(pipeline: Pipeline) -> tuple[str, str]:
+    """The columns that ``added_columns`` fills."""
+    return ("prediction", "entities" if pipeline.task.token_level else "score")
+
+
 def added_columns(prediction: Prediction, text: str) -> dict[str, Any]:
     """The columns that a prediction adds; entities have character offsets into the text."""
     if isinstance(prediction.label, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ def load_tokenizer(name: str) -> Any:
 @contextlib.contextmanager
 def hub_errors(name: str) -> Iterator[None]:
     """Turn what transformers raises while it looks for ``name`` into a clear error."""
+    # It would report every retry; the error below says what came of them.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     try:
         yield
     except KbertError:

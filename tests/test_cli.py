@@ -200,6 +200,12 @@ def test_rows_of_another_width_are_kept_and_named(here, work, classifier, capsys
     assert lines[2].split("\t")[4] == "多"
 
 
+def test_a_header_alone_comes_out_with_its_new_columns(here, work, classifier, capsys):
+    (work / "head.tsv").write_text("label\tprediction\ttext_a\n", encoding="utf-8")
+    lines = predictions(here, capsys, classifier, "head.tsv")
+    assert lines == ["label\tprediction\ttext_a\tkbert_prediction\tscore"]
+
+
 def test_odd_rows_are_warned_of(here, work, classifier, capsys):
     (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
     here(["predict", "odd.tsv", "--run", str(classifier), "-q"])
@@ -296,6 +302,10 @@ ERRORS = {
         ["finetune", "--task", "classification", "--kg", "none", "--train", "single.tsv"],
         "single.tsv holds a single label, '1'",
     ),
+    "one label once dev is held out": (
+        ["finetune", "--task", "classification", "--kg", "none", "--train", "two.tsv"],
+        "two.tsv, a tenth held out, holds a single label",
+    ),
     "labels that training lacks": (
         [
             *("finetune", "--task", "classification", "--kg", "none"),
@@ -327,6 +337,7 @@ ERRORS = {
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors_are_clear(here, work, capsys, case):
     (work / "single.tsv").write_text("label\ttext_a\n1\t甲\n1\t乙\n", encoding="utf-8")
+    (work / "two.tsv").write_text("label\ttext_a\n1\t甲\n0\t乙\n", encoding="utf-8")
     (work / "bad.toml").write_text("epoch = 3\n", encoding="utf-8")
     arguments, message = ERRORS[case]
     assert here(arguments) == 1

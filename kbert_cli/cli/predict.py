@@ -53,7 +53,7 @@ def predict(
     reporter.note(f"run: {folder}")
 
     from kbert_cli.pipeline import open_pipeline
-    from kbert_cli.prediction import OddRows, open_input, predict_rows
+    from kbert_cli.prediction import OddRows, added_names, open_input, predict_rows
 
     pipeline, record = open_pipeline(folder, kg=kg)
     table = open_input(file, pipeline, record.texts)
@@ -61,7 +61,7 @@ def predict(
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()
     with _sink(output) as stream, reporter.progress("predicting") as advance:
-        write = _writer(form, stream, table.header, table.columns.width)
+        write = _writer(form, stream, table.header, table.columns.width, added_names(pipeline))
         for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size):
             write(predicted.row.cells, predicted.added)
             advance(1)
@@ -88,14 +88,19 @@ def _sink(output: str | None) -> Iterator[IO[str]]:
 
 
 def _writer(
-    form: str, stream: IO[str], header: tuple[str, ...] | None, width: int
+    form: str,
+    stream: IO[str],
+    header: tuple[str, ...] | None,
+    width: int,
+    added_names: tuple[str, ...],
 ) -> Callable[[tuple[str, ...], dict[str, Any]], None]:
     names = header or tuple(f"column_{number}" for number in range(1, width + 1))
-    started = False
+    free = {name: _free_name(name, names) for name in added_names}
+    if header and form == "tsv":
+        stream.write("\t".join((*header, *free.values())) + "\n")
 
     def write(cells: tuple[str, ...], added: dict[str, Any]) -> None:
-        nonlocal started
-        added = {_free_name(name, names): value for name, value in added.items()}
+        added = {free[name]: value for name, value in added.items()}
         padded = (*cells, *[""] * (width - len(cells)))
         if form == "jsonl":
             record = dict(zip(names, padded, strict=False)) | added
@@ -103,9 +108,6 @@ def _writer(
                 record["more_columns"] = list(cells[width:])
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
-        if header and not started:
-            stream.write("\t".join((*header, *added)) + "\n")
-            started = True
         # Surplus cells go behind the answer, so that its columns line up.
         row = (*padded[:width], *map(_tsv_cell, added.values()), *padded[width:])
         stream.write("\t".join(row) + "\n")
