@@ -84,6 +84,7 @@ class TrainingConfig:
 
 
 POOLINGS = ("cls", "mean")
+OPTIMIZERS = ("muon", "adamw")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 
 
@@ -105,7 +106,7 @@ class PretrainConfig:
     """Whether the next-sentence objective is trained too."""
     max_steps: int = 20_000
     """Optimiser steps in all; they span the schedule."""
-    tokens_per_batch: int = 1_024
+    tokens_per_batch: int = 2_048
     """Tokens a step, padding included."""
     max_length: int = 128
     """Tokens a row in the last stage."""
@@ -113,14 +114,23 @@ class PretrainConfig:
     """Tokens a row in the first stage."""
     short_share: float = 0.7
     """Share of the steps in the first stage."""
+    optimizer: str = "muon"
+    """``muon`` (on the matrices between layers, AdamW on the rest) or ``adamw`` alone."""
+    matrix_rate: float = 0.01
+    """Muon's peak rate."""
     learning_rate: float = 1e-3
-    """Peak of the linear schedule."""
+    """AdamW's peak rate; both follow one linear schedule."""
+    dropout: float = 0.0
+    """While pre-training; fine-tuning has the usual 0.1."""
+    count_vectors: bool = True
+    """Whether an encoder from nothing starts with word vectors counted in the text."""
     warmup: float = 0.02
     """Share of all steps over which the rate rises to its peak."""
     weight_decay: float = 0.01
     """AdamW's decoupled weight decay."""
-    mask_rate: float = 0.15
-    """Share of tokens that are asked for."""
+    mask_rate: float = 0.25
+    """Share of tokens that are asked for; more than BERT's 0.15, because a small model learns
+    sooner from more questions a row."""
     seed: int = 42
     """Seed of initialisation, order, masks and dropout."""
     precision: str = "auto"
@@ -141,6 +151,15 @@ class PretrainConfig:
             _at_least("--seed", self.seed, 0),
             None if 0 <= self.short_share <= 1 else f"--short-share is {self.short_share}; {share}",
             None if 0 <= self.warmup <= 1 else f"--warmup is {self.warmup}; {share}",
+            None
+            if self.optimizer in OPTIMIZERS
+            else f"--optimizer is {self.optimizer!r}; it must be one of {', '.join(OPTIMIZERS)}",
+            None
+            if 0 < self.matrix_rate < 1
+            else f"--matrix-rate is {self.matrix_rate}; it must lie between 0 and 1",
+            None
+            if 0 <= self.dropout < 1
+            else f"--dropout is {self.dropout}; it must be at least 0 and below 1",
             None
             if 0 < self.mask_rate < 1
             else f"--mask-rate is {self.mask_rate}; it must lie between 0 and 1",

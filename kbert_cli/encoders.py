@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kbert_cli.encoder_catalog import model_path
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.tokenization import hub_errors, load_tokenizer
 
@@ -92,7 +93,7 @@ def load_encoder(name: str, *, attention: str = "sdpa") -> Encoder:
     from transformers import AutoConfig
 
     with hub_errors(name):
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
     check_family(config.model_type, attention)
     return Encoder(_load_model(name, config, attention), load_tokenizer(name))
 
@@ -124,7 +125,7 @@ def _load_model(name: str, config: Any, attention: str) -> Any:
     options = {"add_pooling_layer": False} if "add_pooling_layer" in accepted else {}
     with hub_errors(name), quiet_transformers():
         model, loaded = AutoModel.from_pretrained(
-            name,
+            model_path(name),
             attn_implementation=attention,
             trust_remote_code=False,
             output_loading_info=True,

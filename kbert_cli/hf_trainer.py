@@ -121,9 +121,15 @@ class BatchTrainer(Trainer):
     """A Trainer over batches that are made already, in their own order."""
 
     def __init__(
-        self, *, loss: Callable[[Any, dict[str, torch.Tensor]], torch.Tensor], **options: Any
+        self,
+        *,
+        loss: Callable[[Any, dict[str, torch.Tensor]], torch.Tensor],
+        optimizer: torch.optim.Optimizer | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(data_collator=lambda items: items[0], **options)
+        super().__init__(
+            data_collator=lambda items: items[0], optimizers=(optimizer, None), **options
+        )
         self._batch_loss = loss
         self.remove_callback(PrinterCallback)
         self.remove_callback(ProgressCallback)
@@ -132,7 +138,9 @@ class BatchTrainer(Trainer):
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """The loss of one ready batch."""
-        return self._batch_loss(model, inputs)
+        # accelerate wraps forward(), which a loss that calls the model's parts goes around.
+        with self.accelerator.autocast():
+            return self._batch_loss(model, inputs)
 
 
 class StopAfter(TrainerCallback):

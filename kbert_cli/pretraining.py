@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import math
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 from transformers import set_seed
 
+from kbert_cli.allocation import keep_freed_memory
 from kbert_cli.config import PretrainConfig
 from kbert_cli.encoders import quiet_transformers
 from kbert_cli.errors import KbertError
@@ -31,21 +33,26 @@ from kbert_cli.pretrain.batches import (
     MaskingConfig,
     PretrainingBatches,
     Stage,
-    build_batch,
-    plan_rows,
 )
-from kbert_cli.pretrain.encoded import EncodedText, build_encoded_text, open_encoded_text
+from kbert_cli.pretrain.encoded import (
+    EncodedText,
+    build_encoded_text,
+    is_complete,
+    open_encoded_text,
+)
+from kbert_cli.pretrain.held_out import held_out_batches, piece_counts
 from kbert_cli.pretrain.objective import held_out_figures, run_objective, unigram_figures
-from kbert_cli.pretrain.start import build_start
+from kbert_cli.pretrain.optimizer import MatrixOptimizer
+from kbert_cli.pretrain.start import build_start, set_dropout, start_from_vectors
 from kbert_cli.pretrain.text import read_documents
+from kbert_cli.pretrain.vectors import count_vectors
 from kbert_cli.reporting import Reporter
+from kbert_cli.scratch import is_scratch
 from kbert_cli.tokenization import PieceEncoder
 
 WORK = "work"
 """Below the output: encoded text and checkpoints, needed to go on and for nothing else."""
 SETTINGS, METRICS, LOG = "pretraining.json", "metrics.json", "metrics.jsonl"
-HELD_OUT_LIMIT = 4_000
-"""Held-out sentences that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +70,15 @@ def pretrain(
     *,
     resume: bool = False,
     max_hours: float | None = None,
+    half: bool = False,
 ) -> PretrainResult:
     """Train on masked words (and next sentences), and write an encoder that ``--model`` takes.
 
     Args:
-        resume: go on from the last checkpoint in ``output``; the settings must be those of then.
+        resume: go on from the last checkpoint in ``output``, or with the text that was encoded
+            before there was one; the settings must be those of then.
         max_hours: stop after so long, with a checkpoint to go on from.
+        half: store the encoder in half precision; the figures are those of the rounded weights.
 
     Raises:
         KbertError: the input or an option is wrong, or there is nothing to go on from.
@@ -77,7 +87,7 @@ def pretrain(
     checkpoint = _prepare(config, output, resume)
     set_seed(config.seed)
     model, tokenizer = build_start(config, output / WORK, reporter)
-    text = _encoded(config, output / WORK / "text", tokenizer, resume, reporter)
+    text = _encoded(config, output / WORK / "text", tokenizer, reporter)
     train, held = text.split(pairs=config.nsp)
     reporter.note(f"text: {len(text):,} sentences, {len(text.tokens):,} tokens")
     masking = MaskingConfig(
@@ -92,17 +102,37 @@ def pretrain(
     batches = PretrainingBatches(
         text, train, stages(config), masking, nsp=config.nsp, seed=config.seed
     )
-    looks = _held_out_batches(text, held, config, masking)
+    looks = held_out_batches(text, held, config, masking)
+    single = None
+    if config.whole_word:
+        pieces = dataclasses.replace(text, word_starts=np.ones(len(text.tokens), bool))
+        single = held_out_batches(pieces, held, config, masking)
+    if not checkpoint and is_scratch(config.model) and config.count_vectors:
+        with reporter.progress("counting word vectors"):
+            width = model.config.hidden_size
+            start_from_vectors(
+                model, count_vectors(text, train, len(tokenizer), width, config.seed)
+            )
+    set_dropout(model, config.dropout)
     model.to(default_device())
+    if model.device.type == "cpu":
+        # On short rows the fused kernels' backward pass is the slower one there.
+        model.set_attn_implementation("eager")
     trained = _train(model, batches, looks, config, output, checkpoint, max_hours, reporter)
+    if half:
+        model.half().float()
     metrics = {
         **trained,
-        "unigram": unigram_figures(_counts(text, train, len(tokenizer)), looks),
+        "end": held_out_figures(model, looks),
+        **({"end_single_pieces": held_out_figures(model, single)} if single else {}),
+        "unigram": unigram_figures(piece_counts(text, train, len(tokenizer)), looks),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "vocabulary": len(tokenizer),
         "sentences": len(text),
         "tokens_in_text": len(text.tokens),
     }
+    if half:
+        model.half()
     with named_output_errors(output), quiet_transformers():
         model.save_pretrained(output)
         tokenizer.save_pretrained(output)
@@ -128,8 +158,8 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
         (output / WORK / "checkpoints").glob("checkpoint-*"),
         key=lambda path: int(path.name.rpartition("-")[2]),
     )
-    if not settings.is_file() or not found:
-        raise KbertError(f"{output} holds no checkpoint to go on from", "Start without --resume.")
+    if not settings.is_file():
+        raise KbertError(f"{output} holds no run to go on with", "Start without --resume.")
     before = read_json(settings)
     changed = [name for name, value in wanted.items() if before.get(name) != value]
     if changed:
@@ -137,7 +167,7 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
             f"--resume needs the settings of the first start; different: {', '.join(changed)}",
             f"They are in {settings}.",
         )
-    return str(found[-1])
+    return str(found[-1]) if found else None
 
 
 def stages(config: PretrainConfig) -> list[Stage]:
@@ -150,9 +180,9 @@ def stages(config: PretrainConfig) -> list[Stage]:
 
 
 def _encoded(
-    config: PretrainConfig, folder: Path, tokenizer: Any, resume: bool, reporter: Reporter
+    config: PretrainConfig, folder: Path, tokenizer: Any, reporter: Reporter
 ) -> EncodedText:
-    if resume:
+    if is_complete(folder):
         return open_encoded_text(folder)
     encode = PieceEncoder(tokenizer.backend_tokenizer)
     with reporter.progress("encoding sentences") as advance:
@@ -163,33 +193,6 @@ def _encoded(
             whole_word=config.whole_word,
             on_sentence=advance,
         )
-
-
-def _held_out_batches(
-    text: EncodedText, held: np.ndarray, config: PretrainConfig, masking: MaskingConfig
-) -> list[dict[str, torch.Tensor]]:
-    """Masked once and for all, so that every look asks the same."""
-    chance = np.random.default_rng([config.seed, 2])
-    chosen = held[:HELD_OUT_LIMIT]
-    units, borders = plan_rows(text, chosen, config.max_length, config.nsp, chance)
-    rows = max(1, 4_096 // config.max_length)
-    batches = [
-        build_batch(text, units, borders[i : i + rows + 1], config.max_length, masking, chance)
-        for i in range(0, len(borders) - 1, rows)
-    ]
-    asked = [batch for batch in batches if (batch["labels"] >= 0).any()]
-    if not asked:
-        raise KbertError(
-            f"the text is too short: {len(text):,} sentences leave nothing to hold out",
-            "Give some thousand sentences.",
-        )
-    return asked
-
-
-def _counts(text: EncodedText, train: np.ndarray, vocabulary: int) -> np.ndarray:
-    kept = np.zeros(len(text), bool)
-    kept[train] = True
-    return np.bincount(text.tokens[np.repeat(kept, text.lengths)], minlength=vocabulary)
 
 
 def _train(
@@ -217,7 +220,9 @@ def _train(
             train_dataset=batches,
             callbacks=callbacks,
             loss=lambda model, batch: run_objective(model, batch).loss,
+            optimizer=_optimizer(model, config),
         )
+        keep_freed_memory()
         before = time.monotonic()
         with named_output_errors(output), quiet_transformers():
             trainer.train(resume_from_checkpoint=checkpoint)
@@ -225,12 +230,23 @@ def _train(
     steps = trainer.state.global_step
     return {
         "steps": steps,
-        "tokens_seen": steps * config.tokens_per_batch,
+        "tokens_seen": batches.tokens_seen(steps),
         "seconds_of_this_start": round(seconds, 1),
         # From the log: a resumed run did not see its start.
         "start": _first_look(log),
-        "end": held_out_figures(model, looks),
     }
+
+
+def _optimizer(model: Any, config: PretrainConfig) -> torch.optim.Optimizer | None:
+    """Muon and AdamW as one, or None for the Trainer's AdamW."""
+    if config.optimizer == "adamw":
+        return None
+    return MatrixOptimizer(
+        model,
+        matrix_rate=config.matrix_rate,
+        rate=config.learning_rate,
+        weight_decay=config.weight_decay,
+    )
 
 
 def _looker(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from kbert_cli.encoder_catalog import bundled_encoders, model_path
 from kbert_cli.errors import KbertError
 from kbert_cli.tree.layout import Piece, SpecialTokens
 
@@ -18,7 +19,9 @@ def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
     with hub_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(
+            model_path(name), use_fast=True, trust_remote_code=False
+        )
     if not tokenizer.is_fast:
         raise KbertError(
             f"the tokenizer of {name} gives no character offsets",
@@ -43,7 +46,8 @@ def hub_errors(name: str) -> Iterator[None]:
         raise KbertError(
             f"cannot load the {kind} {name!r}: {first}",
             "--model takes a folder with config.json, model.safetensors and a tokenizer, a name on "
-            "the Hugging Face hub, or scratch:mini / scratch:base.",
+            f"the Hugging Face hub, {', '.join(bundled_encoders())}, or scratch:mini / "
+            "scratch:base.",
         ) from None
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from kbert_cli import __version__
+from kbert_cli.allocation import keep_freed_memory
 from kbert_cli.checkpoint import (
     LOG,
     METRICS,
@@ -135,6 +136,7 @@ def _train(
             callback=ProgressAndLog(advance, folder / LOG),
         )
         before = time.monotonic()
+        keep_freed_memory()
         trainer.train()
     shutil.rmtree(checkpoints, ignore_errors=True)
     return {

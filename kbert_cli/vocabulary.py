@@ -15,12 +15,21 @@ MAX_PIECES = 21_128
 MIN_WORD_COUNT = 5
 """How often a Latin word or number must occur to become a piece of its own."""
 
+_PUNCTUATION = "、。〈〉《》「」『』【】〔〕〖〗·—–‘’“”…￥％℃°±×÷～" + "".join(
+    chr(code) for code in (*range(0xFF01, 0xFF10), *range(0xFF1A, 0xFF21), *range(0xFF3B, 0xFF41))
+)
+_ASCII = "".join(chr(code) for code in range(0x21, 0x7F)).lower()
+_ALNUM = [character for character in dict.fromkeys(_ASCII) if character.isalnum()]
+ALWAYS = tuple(dict.fromkeys([*_PUNCTUATION, *_ASCII, *(f"##{character}" for character in _ALNUM)]))
+"""Pieces that no text need show: punctuation (curly and full-width too), letters, digits."""
+
 
 def build_vocabulary(texts: Iterable[str], *, size: int = MAX_PIECES) -> list[str]:
     """WordPieces for Chinese text: characters, frequent Latin words and numbers, and their letters.
 
     Counting and sorting only: unlike trained merges, the same text always gives the same pieces.
-    Words that are not frequent fall into letters, so that no Latin word or number is [UNK].
+    Words that are not frequent fall into letters, so that no Latin word or number is [UNK]; no
+    sign of ``ALWAYS`` is either.
     """
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -37,7 +46,11 @@ def build_vocabulary(texts: Iterable[str], *, size: int = MAX_PIECES) -> list[st
         if len(word) > 1 and count >= MIN_WORD_COUNT:
             pieces[word] += count
     ordered = sorted(pieces, key=lambda piece: (-pieces[piece], piece))
-    return [*SPECIAL, *(piece for piece in ordered if piece not in SPECIAL)][:size]
+    first = {*SPECIAL, *ALWAYS}
+    room = max(size - len(first), 0)
+    frequent = [piece for piece in ordered if piece not in first][:room]
+    rest = sorted({*frequent, *ALWAYS}, key=lambda piece: (-pieces[piece], piece))
+    return [*SPECIAL, *rest]
 
 
 def build_backend(vocabulary: list[str]) -> Any:

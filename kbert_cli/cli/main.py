@@ -8,6 +8,7 @@ import sys
 import click
 
 from kbert_cli import __version__
+from kbert_cli.cli.convert_checkpoint import convert_checkpoint
 from kbert_cli.cli.corpus import corpus
 from kbert_cli.cli.evaluate import evaluate
 from kbert_cli.cli.finetune import finetune
@@ -32,7 +33,16 @@ def cli() -> None:
     """
 
 
-for command in (finetune, predict, evaluate, inspect_tree, kg, corpus, pretrain):
+for command in (
+    finetune,
+    predict,
+    evaluate,
+    inspect_tree,
+    kg,
+    corpus,
+    pretrain,
+    convert_checkpoint,
+):
     cli.add_command(command)
 
 

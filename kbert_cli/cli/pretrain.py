@@ -10,7 +10,7 @@ import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.options import Command, config_option, json_option, quiet_option
-from kbert_cli.config import PRECISIONS, PretrainConfig
+from kbert_cli.config import OPTIMIZERS, PRECISIONS, PretrainConfig
 
 _DEFAULTS = PretrainConfig(texts=("",))
 
@@ -39,13 +39,22 @@ def _setting(flag: str, kind: Any, text: str) -> Callable[[Command], Command]:
 @_setting("--max-length", int, "Tokens a row in the last stage.")
 @_setting("--short-length", int, "Tokens a row in the first stage.")
 @_setting("--short-share", float, "Share of the steps in the first stage.")
-@_setting("--learning-rate", float, "Peak rate.")
+@_setting("--optimizer", click.Choice(OPTIMIZERS), "muon: Muon on matrices, AdamW on the rest.")
+@_setting("--learning-rate", float, "AdamW's peak rate.")
+@_setting("--matrix-rate", float, "Muon's peak rate.")
+@_setting("--dropout", float, "While pre-training; the encoder's config keeps 0.1.")
+@click.option(
+    "--count-vectors/--no-count-vectors",
+    default=True,
+    help="Start scratch:SIZE with word vectors counted in the texts, or with random ones.",
+)
 @_setting("--warmup", float, "Share of steps until the peak.")
 @_setting("--weight-decay", float, "AdamW's decay.")
 @_setting("--mask-rate", float, "Share of tokens that are asked for.")
 @_setting("--seed", int, "Equal seeds give equal runs.")
 @_setting("--precision", click.Choice(PRECISIONS), "Of the arithmetic; auto: bf16 where there is.")
 @_setting("--save-steps", int, "Steps between checkpoints and looks at held-out text.")
+@click.option("--half", is_flag=True, help="Store the encoder in half precision (fp16).")
 @json_option
 @quiet_option
 def pretrain(
@@ -53,6 +62,7 @@ def pretrain(
     output: str,
     max_hours: float | None,
     resume: bool,
+    half: bool,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -77,6 +87,7 @@ def pretrain(
         ConsoleReporter(quiet=quiet),
         resume=resume,
         max_hours=max_hours,
+        half=half,
     )
     if as_json:
         print_json({"output": str(result.folder), **result.metrics})
@@ -89,5 +100,7 @@ def pretrain(
             ("now", result.metrics["end"]),
         )
     ]
+    if single := result.metrics.get("end_single_pieces"):
+        rows.append(("now, single pieces", single["loss"], single["perplexity"], single["top1"]))
     print_table("held-out text, masked tokens", ("", "loss", "perplexity", "top-1"), rows)
     click.echo(f"encoder: {result.folder}")

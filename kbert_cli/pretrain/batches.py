@@ -83,6 +83,20 @@ class PretrainingBatches(Dataset[dict[str, torch.Tensor]]):
             self._text, units, own, self._stages[stage].length, self._masking, chance
         )
 
+    def tokens_seen(self, steps: int) -> int:
+        """Tokens of the first ``steps`` batches, special ones included, padding not."""
+        total = 0
+        for stage, plan in enumerate(self._stages):
+            left, epoch = min(steps, plan.steps), 0
+            steps -= left
+            while left > 0:
+                units, borders = self._epoch(stage, epoch)
+                batches = max(self._batches_of(stage, epoch), 1)
+                end = borders[min(min(left, batches) * plan.rows, len(borders) - 1)]
+                total += int(units.sizes[:end].sum())
+                left, epoch = left - batches, epoch + 1
+        return total
+
     def _locate(self, index: int) -> tuple[int, int]:
         for number, stage in enumerate(self._stages):
             if index < stage.steps:
@@ -99,9 +113,13 @@ class PretrainingBatches(Dataset[dict[str, torch.Tensor]]):
 def plan_rows(
     text: EncodedText, order: np.ndarray, length: int, nsp: bool, chance: np.random.Generator
 ) -> tuple[Units, np.ndarray]:
-    """Units of the sentences in ``order`` and the borders of the rows that they fill."""
+    """Units of the sentences in ``order``, row by row, and the borders of the rows."""
     units = pair_units(text, order, length, chance) if nsp else sentence_units(text, order, length)
-    return units, pack(units.sizes, length)
+    rows = pack(units.sizes, length)
+    # Rows come out by size; batches should not.
+    rows = [rows[index] for index in chance.permutation(len(rows))]
+    borders = np.cumsum([0, *map(len, rows)])
+    return units.take(np.array(list(itertools.chain.from_iterable(rows)), np.int64)), borders
 
 
 def build_batch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +22,15 @@ HELD_OUT_EVERY = 200
 LONGEST = 4_096
 """Tokens of a sentence that are kept."""
 
-_FIELDS = {"tokens": np.uint16, "word_starts": np.bool_, "lengths": np.uint16, "last": np.bool_}
+_DONE = "encoded.json"
+"""Written last."""
+_FIELDS = {
+    "tokens": np.uint16,
+    "word_starts": np.bool_,
+    "lengths": np.uint16,
+    "last": np.bool_,
+    "digests": np.uint64,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,8 @@ class EncodedText:
     """[s] uint16"""
     last: np.ndarray
     """[s] bool, true for the last sentence of a document"""
+    digests: np.ndarray
+    """[s] uint64, equal for equal sentences"""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -45,12 +56,16 @@ class EncodedText:
     def split(self, *, pairs: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the sentences to train on, and of those held out.
 
+        A sentence that occurs again elsewhere is held out once and trained on nowhere.
+
         Args:
             pairs: hold out two neighbours at a time, so that both texts of a pair are unseen.
         """
         indices = np.arange(len(self))
         held = indices % HELD_OUT_EVERY >= HELD_OUT_EVERY - (2 if pairs else 1)
-        return indices[~held], indices[held]
+        seen = np.isin(self.digests, self.digests[held])
+        _, once = np.unique(self.digests[held], return_index=True)
+        return indices[~seen], indices[held] if pairs else indices[held][np.sort(once)]
 
 
 def build_encoded_text(
@@ -79,7 +94,7 @@ def build_encoded_text(
                 for name, array in arrays.items():
                     array.astype(_FIELDS[name]).tofile(streams[name])
                 on_sentence()
-        write_json(folder / "encoded.json", {"whole_word": whole_word})
+        write_json(folder / _DONE, {"whole_word": whole_word})
     return open_encoded_text(folder)
 
 
@@ -98,7 +113,17 @@ def _encode_sentences(
                 "word_starts": np.array(starts, bool),
                 "lengths": np.array([len(pieces)]),
                 "last": np.array([number == len(document)]),
+                "digests": np.array([_digest(sentence)], np.uint64),
             }
+
+
+def _digest(sentence: str) -> int:
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "little")
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether ``build_encoded_text`` came to its end there."""
+    return (folder / _DONE).is_file()
 
 
 def open_encoded_text(folder: Path) -> EncodedText:
@@ -108,7 +133,7 @@ def open_encoded_text(folder: Path) -> EncodedText:
         KbertError: it is incomplete, or holds no token.
     """
     try:
-        json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
+        json.loads((folder / _DONE).read_text(encoding="utf-8"))
         arrays = {
             name: np.memmap(folder / f"{name}.bin", dtype, "r") for name, dtype in _FIELDS.items()
         }

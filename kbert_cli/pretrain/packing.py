@@ -26,6 +26,10 @@ class Units:
         sizes: np.ndarray = self.lengths.sum(1) + 2 + (self.lengths[:, 1] > 0)
         return sizes
 
+    def take(self, order: np.ndarray) -> Units:
+        """The units in another order."""
+        return Units(self.starts[order], self.lengths[order], self.follows[order])
+
 
 def sentence_units(text: EncodedText, chosen: np.ndarray, room: int) -> Units:
     """Each chosen sentence, long ones in parts of at most ``room`` - 2 tokens."""
@@ -60,16 +64,37 @@ def pair_units(
     return Units(np.stack([text.starts[first], text.starts[second]], 1), fitted, follows)
 
 
-def pack(sizes: np.ndarray, room: int) -> np.ndarray:
-    """[r + 1] borders of rows: units border[i] … border[i + 1] - 1 in order fill row i.
+POOL = 65_536
+"""Units that are looked at together when rows are filled."""
+
+
+def pack(sizes: np.ndarray, room: int) -> list[list[int]]:
+    """Rows as lists of units: each begins with the largest left and takes what fits best.
 
     >>> pack(np.array([5, 4, 3, 9, 1]), 10)
-    array([0, 2, 3, 5])
+    [[3, 4], [0, 1], [2]]
     """
-    ends = np.cumsum(sizes)
-    borders = [0]
-    while borders[-1] < len(sizes):
-        before = ends[borders[-1] - 1] if borders[-1] else 0
-        following = int(np.searchsorted(ends, before + room, side="right"))
-        borders.append(max(following, borders[-1] + 1))
-    return np.array(borders)
+    rows = []
+    for first in range(0, len(sizes), POOL):
+        rows += _pack_pool(sizes[first : first + POOL].tolist(), first, room)
+    return rows
+
+
+def _pack_pool(sizes: list[int], first: int, room: int) -> list[list[int]]:
+    waiting: list[list[int]] = [[] for _ in range(room + 1)]
+    for unit in range(len(sizes) - 1, -1, -1):
+        waiting[sizes[unit]].append(first + unit)
+    # Bit s is set where a unit of size s waits: the largest that fits is one look away.
+    present = sum(1 << size for size, units in enumerate(waiting) if units)
+    rows = []
+    while present:
+        row: list[int] = []
+        left = room
+        while fitting := present & ((2 << left) - 1):
+            size = fitting.bit_length() - 1
+            row.append(waiting[size].pop())
+            left -= size
+            if not waiting[size]:
+                present ^= 1 << size
+        rows.append(row)
+    return rows

@@ -6,9 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from kbert_cli.config import PretrainConfig
+from kbert_cli.encoder_catalog import model_path
 from kbert_cli.encoders import quiet_transformers
 from kbert_cli.errors import KbertError
 from kbert_cli.files import read_lines
@@ -40,18 +42,37 @@ def build_start(config: PretrainConfig, work: Path, reporter: Reporter) -> tuple
         with reporter.progress("building the vocabulary"):
             build_tokenizer(_vocabulary(config)).save_pretrained(kept)
     tokenizer = load_tokenizer(str(kept))
-    model = kind(
-        build_config(config.model, tokenizer, initializer_range=INITIAL_SD, max_positions=512)
-    )
+    settings = build_config(config.model, tokenizer, initializer_range=INITIAL_SD)
+    model = kind._from_config(settings)
     _sinusoids(model.base_model.embeddings.position_embeddings.weight)
     return model, tokenizer
+
+
+@torch.no_grad()
+def start_from_vectors(model: Any, vectors: np.ndarray) -> None:
+    """Fill the word embeddings ([v, d]) with counted vectors, scaled to the other weights.
+
+    Pieces that have none keep their random start.
+    """
+    table = model.base_model.embeddings.word_embeddings.weight
+    found = torch.from_numpy(vectors).abs().sum(1) > 0
+    scaled = torch.from_numpy(vectors)[found]
+    table[found] = scaled / scaled.std() * INITIAL_SD
+
+
+def set_dropout(model: Any, rate: float) -> None:
+    """Set every dropout of a model; its config, and so what is saved, keeps the usual one."""
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Dropout):
+            layer.p = rate
 
 
 def _loaded(kind: Any, config: PretrainConfig) -> Any:
     from transformers import AutoConfig
 
+    path = model_path(config.model)
     with hub_errors(config.model):
-        family = AutoConfig.from_pretrained(config.model, trust_remote_code=False).model_type
+        family = AutoConfig.from_pretrained(path, trust_remote_code=False).model_type
     if family != "bert":
         raise KbertError(
             f"pre-training goes on from models of the family 'bert', and {config.model} is of "
@@ -59,7 +80,7 @@ def _loaded(kind: Any, config: PretrainConfig) -> Any:
             "RoBERTa-wwm and MacBERT are of it too.",
         )
     with hub_errors(config.model), quiet_transformers():
-        return kind.from_pretrained(config.model, trust_remote_code=False)
+        return kind.from_pretrained(path, trust_remote_code=False).float()
 
 
 def _vocabulary(config: PretrainConfig) -> list[str]:
