@@ -19,6 +19,8 @@ class InjectionConfig:
     """Branches a mention may carry (0 injects nothing)."""
     predicate: bool | None = None
     """Whether a branch holds the predicate's text before the object's; None: as the task has it."""
+    select: str = "first"
+    """Which triples of a mention are injected: first (file order), rare or similar."""
     min_mention_length: int = 2
     """Characters that a name must have to be found in a text."""
     max_length: int = 256
@@ -32,6 +34,9 @@ class InjectionConfig:
         _raise_all(
             _at_least("--max-entities", self.max_entities, 0),
             _at_least("--min-mention-length", self.min_mention_length, 1),
+            None
+            if self.select in SELECTIONS
+            else f"--select is {self.select!r}; it must be one of {', '.join(SELECTIONS)}",
             # [CLS], one token of each of two texts and two [SEP] must fit.
             _at_least("--max-length", self.max_length, 5),
         )
@@ -46,8 +51,8 @@ class TrainingConfig:
     batch_size: int | None = None
     """Sentences an optimiser step; None: the reference's for the task (NER 16, else 32)."""
     learning_rate: float | None = None
-    """Peak of the linear schedule; None: 2e-5; for an encoder from nothing 5e-4
-    (NER) or 2e-4."""
+    """Peak of the linear schedule; None: 2e-5; for an encoder that is small or from nothing the
+    task's own."""
     warmup: float = 0.1
     """Share of all steps over which the rate rises to its peak."""
     weight_decay: float = 0.01
@@ -83,6 +88,7 @@ class TrainingConfig:
         )
 
 
+SELECTIONS = ("first", "rare", "similar")
 POOLINGS = ("cls", "mean")
 OPTIMIZERS = ("muon", "adamw")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
@@ -178,7 +184,7 @@ class FinetuneConfig:
     """Graphs in the order given: bundled names, files or folders; ``none`` alone for no graph."""
     method: str = "kbert"
     model: str = "scratch:mini"
-    """``scratch:SIZE``, a folder or a hub name."""
+    """A bundled name, a folder, a hub name or ``scratch:SIZE``."""
     train: str = ""
     dev: str | None = None
     test: str | None = None

@@ -98,6 +98,15 @@ def load_encoder(name: str, *, attention: str = "sdpa") -> Encoder:
     return Encoder(_load_model(name, config, attention), load_tokenizer(name))
 
 
+def hidden_size(name: str) -> int:
+    """The width of an encoder, from its config alone."""
+    from transformers import AutoConfig
+
+    with hub_errors(name):
+        config = AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
+        return int(config.hidden_size)
+
+
 def check_family(model_type: str, attention: str) -> None:
     """Raise KbertError unless the family respects mask and positions under ``attention``."""
     if model_type in REFUSED:

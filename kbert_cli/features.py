@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kbert_cli.config import InjectionConfig
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import Graph
 from kbert_cli.mentions.finder import MentionFinder
 from kbert_cli.tree.layout import Encode, Piece, SpecialTokens, TreeLayout, lay_out
 from kbert_cli.tree.sentence_tree import SentenceTree, grow_tree
@@ -46,7 +46,7 @@ class Featurizer:
 
     def __init__(
         self,
-        graph: KnowledgeGraph,
+        graph: Graph,
         encode: Encode,
         special: SpecialTokens,
         injection: InjectionConfig,
@@ -65,6 +65,7 @@ class Featurizer:
             self._graph,
             max_entities=self._injection.max_entities,
             predicate=self._injection.predicate is not False,
+            select=self._injection.select,
         )
 
     def lay_out(self, tree: SentenceTree) -> TreeLayout:

@@ -10,9 +10,9 @@ from kbert_cli.checkpoint import ENCODER, read_record
 from kbert_cli.config import InjectionConfig
 from kbert_cli.features import Featurizer
 from kbert_cli.kg.catalog import OpenedGraph, open_graph
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.registry import SCRATCH
-from kbert_cli.tokenization import PieceEncoder, load_tokenizer, special_tokens
+from kbert_cli.tokenization import PieceEncoder, open_backend
 from kbert_cli.tree.layout import SpecialTokens, TreeLayout
 from kbert_cli.tree.sentence_tree import SentenceTree
 from kbert_cli.vocabulary import BERT_SPECIAL, build_backend, build_vocabulary
@@ -30,14 +30,13 @@ class Inspector:
     """Grows and lays out trees as a model would get them."""
 
     def __init__(self, opened: OpenedGraph, injection: InjectionConfig, tokenizer: str) -> None:
-        """``tokenizer``: a folder, a hub name, or ``scratch:…``, whose pieces are characters."""
+        """``tokenizer``: an encoder, or ``scratch:…``, whose pieces are characters."""
         self.injection = injection
         self._graph = opened.graph
-        self._hugging_face = None if tokenizer.startswith(SCRATCH) else load_tokenizer(tokenizer)
-        self._fixed = self._hugging_face and self._featurizer(
-            PieceEncoder(self._hugging_face.backend_tokenizer),
-            special_tokens(self._hugging_face),
-        )
+        self._fixed = None
+        if not tokenizer.startswith(SCRATCH):
+            backend, special = open_backend(tokenizer)
+            self._fixed = self._featurizer(PieceEncoder(backend), special)
 
     def _featurizer(self, encode: PieceEncoder, special: SpecialTokens) -> Featurizer:
         return Featurizer(self._graph, encode, special, self.injection)
@@ -69,5 +68,5 @@ def run_inspector(folder: str | Path) -> Inspector:
     if config.method == "none":
         injection = replace(injection, max_entities=0)
     if not injection.max_entities:
-        opened = OpenedGraph(KnowledgeGraph(), ())
+        opened = OpenedGraph(MemoryGraph(), ())
     return Inspector(opened, injection, str(Path(folder) / ENCODER))

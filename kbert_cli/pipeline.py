@@ -17,7 +17,7 @@ from kbert_cli.encoders import Encoder, load_encoder
 from kbert_cli.errors import KbertError
 from kbert_cli.features import Features, Featurizer
 from kbert_cli.kg.catalog import open_graph
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import Graph, MemoryGraph
 from kbert_cli.methods import load_method
 from kbert_cli.model import TaskModel
 from kbert_cli.tasks import load_task
@@ -46,7 +46,7 @@ class Pipeline:
         self,
         config: FinetuneConfig,
         labels: Sequence[str],
-        graph: KnowledgeGraph,
+        graph: Graph,
         encoder: Encoder,
     ) -> None:
         self.config = config
@@ -59,7 +59,7 @@ class Pipeline:
         if not method.injects_branches:
             injection = replace(injection, max_entities=0)
         self.featurizer = Featurizer(
-            graph if injection.max_entities else KnowledgeGraph(),
+            graph if injection.max_entities else MemoryGraph(),
             PieceEncoder(encoder.tokenizer.backend_tokenizer),
             special_tokens(encoder.tokenizer),
             injection,

@@ -10,7 +10,7 @@ from transformers import set_seed
 from kbert_cli.config import NO_GRAPH, FinetuneConfig
 from kbert_cli.corpora import Corpus
 from kbert_cli.corpus.example import Example
-from kbert_cli.encoders import Encoder, load_encoder
+from kbert_cli.encoders import Encoder, hidden_size, load_encoder
 from kbert_cli.errors import KbertError
 from kbert_cli.kg.catalog import OpenedGraph, absolute_source
 from kbert_cli.pipeline import Item, Pipeline, default_device
@@ -23,11 +23,13 @@ from kbert_cli.tasks import load_task
 def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
     """Settings that depend on task and model, filled in where the user left them open."""
     task, training, injection = load_task(config.task), config.training, config.injection
+    scratch = is_scratch(config.model)
+    small = not scratch and hidden_size(config.model) < SMALL_WIDTH
     if training.learning_rate is None:
-        rate = task.scratch_rate if is_scratch(config.model) else PRETRAINED_RATE
+        rate = task.scratch_rate if scratch else task.small_rate if small else PRETRAINED_RATE
         training = replace(training, learning_rate=rate)
     if training.pooling is None:
-        training = replace(training, pooling="mean" if is_scratch(config.model) else "cls")
+        training = replace(training, pooling="mean" if scratch or small else "cls")
     if training.batch_size is None:
         training = replace(training, batch_size=task.batch_size)
     if injection.predicate is None:
@@ -37,7 +39,9 @@ def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
 
 
 PRETRAINED_RATE = 2e-5
-"""The reference's rate."""
+"""The reference's rate, for encoders of BERT's width."""
+SMALL_WIDTH = 512
+"""Encoders narrower than this need the larger rate of the task."""
 
 
 def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) -> None:
@@ -50,7 +54,8 @@ def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) 
         left_out = {
             "duplicates": report.duplicates,
             "self-loops": report.self_loops,
-            "rejected lines": len(report.rejected),
+            "filtered triples": report.filtered,
+            "rejected lines": report.rejected_count,
         }
         parts = [f"{count:,} {what}" for what, count in left_out.items() if count]
         if report.header:
@@ -59,22 +64,21 @@ def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) 
             reporter.note(f"{report.path}: left out {', '.join(parts)}")
         for bad in report.rejected[:10]:
             reporter.warn(f"{report.path}:{bad.line}: {bad.reason}")
-        if len(report.rejected) > 10:
-            reporter.warn(f"{report.path}: … and {len(report.rejected) - 10} more rejected lines")
+        if report.rejected_count > 10:
+            more = report.rejected_count - 10
+            reporter.warn(f"{report.path}: … and {more:,} more rejected lines")
     if not len(graph):
         reporter.warn("the graph is empty: this run is plain BERT")
 
 
-def build_pipeline(
-    config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph, reporter: Reporter
-) -> Pipeline:
+def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) -> Pipeline:
     """An untrained pipeline on its device, its encoder checked for leaks.
 
     Raises:
         KbertError: the encoder cannot be loaded, leaks, or has too few positions.
     """
     set_seed(config.training.seed)
-    encoder = _encoder(config, corpus, opened, reporter)
+    encoder = _encoder(config, corpus, opened)
     if config.injection.max_length > encoder.max_length:
         raise KbertError(
             f"--max-length {config.injection.max_length} exceeds the encoder's "
@@ -87,16 +91,9 @@ def build_pipeline(
     return pipeline
 
 
-def _encoder(
-    config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph, reporter: Reporter
-) -> Encoder:
+def _encoder(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) -> Encoder:
     if not is_scratch(config.model):
-        reporter.note(f"encoder: {config.model}")
         return load_encoder(config.model, attention=config.attention)
-    reporter.note(
-        f"encoder: {config.model}, trained from nothing (random weights, no pre-training); "
-        "--model NAME|FOLDER takes a pre-trained one, for example bert-base-chinese"
-    )
     texts = _vocabulary_texts(corpus.train, opened)
     return build_encoder(config.model, texts, attention=config.attention)
 

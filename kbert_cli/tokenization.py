@@ -30,6 +30,20 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
+def open_backend(name: str) -> tuple[Any, SpecialTokens]:
+    """The ``tokenizers.Tokenizer`` of an encoder and its special tokens.
+
+    A bundled one is read without transformers, whose import alone takes seconds.
+    """
+    if name not in bundled_encoders():
+        tokenizer = load_tokenizer(name)
+        return tokenizer.backend_tokenizer, special_tokens(tokenizer)
+    from tokenizers import Tokenizer
+
+    backend = Tokenizer.from_file(str(Path(model_path(name)) / "tokenizer.json"))
+    return backend, SpecialTokens(backend.token_to_id("[CLS]"), backend.token_to_id("[SEP]"))
+
+
 @contextlib.contextmanager
 def hub_errors(name: str) -> Iterator[None]:
     """Turn what transformers raises while it looks for ``name`` into a clear error."""

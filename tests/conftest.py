@@ -3,11 +3,15 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+# Graphs that tests compile are nobody's business but theirs.
+_HOME = tempfile.TemporaryDirectory(prefix="kbert-tests-")
+os.environ["KBERT_HOME"] = _HOME.name
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 

@@ -277,7 +277,7 @@ def test_an_output_that_exists_is_not_replaced_unless_forced(here, classifier, c
 ERRORS = {
     "a graph that is not there": (
         ["finetune", "--task", "ner", "--kg", "nowhere.spo", "--train", "ner.tsv"],
-        "no graph 'nowhere.spo': neither a bundled graph",
+        "no graph 'nowhere.spo': neither a graph",
     ),
     "a file that is not there": (
         ["finetune", "--task", "ner", "--kg", "none", "--train", "nowhere.tsv"],
@@ -406,6 +406,6 @@ def test_interruption_is_130(here, monkeypatch, capsys):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kbert_cli.cli.kg.bundled_graphs", interrupt)
+    monkeypatch.setattr("kbert_cli.cli.kg.look.bundled_graphs", interrupt)
     assert here(["kg", "list"]) == 130
     assert "Interrupted" in capsys.readouterr().err

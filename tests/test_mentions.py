@@ -1,20 +1,24 @@
 """Mention finding."""
 
+import itertools
+
 import jieba
 import pytest
+import rjieba
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbert_cli.files import bundled_folder, read_lines
+from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.keys import matching_key
-from kbert_cli.kg.store import KnowledgeGraph
 from kbert_cli.kg.triples import Triple
-from kbert_cli.mentions.boundaries import word_boundaries
+from kbert_cli.mentions.boundaries import jieba_words, word_boundaries
 from kbert_cli.mentions.finder import MentionFinder
 
 
 def finder(*names, min_length=2):
     return MentionFinder(
-        KnowledgeGraph(Triple(name, "类别", "物") for name in names), min_length=min_length
+        MemoryGraph(Triple(name, "类别", "物") for name in names), min_length=min_length
     )
 
 
@@ -105,3 +109,26 @@ def test_against_a_naive_finder(text, names):
             expected.append((start, max(hits)))
         start = max(hits, default=start + 1)
     assert [(m.start, m.end) for m in finder(*sorted(names)).find(text)] == expected
+
+
+def fast_words(text):
+    return rjieba.cut(text, hmm=False)
+
+
+def test_rjieba_cuts_as_jieba_does_on_the_bundled_texts():
+    texts = [
+        cell
+        for name in ("reviews", "medical_ner", "medical_qa", "medical_departments")
+        for _, line in read_lines(bundled_folder("corpora") / name / "train.tsv")
+        for cell in line.split("\t")
+    ]
+    assert len(texts) > 5_000
+    assert [text for text in texts if fast_words(text) != jieba_words(text)] == []
+
+
+def test_rjieba_cuts_as_jieba_does_on_real_text(shared):
+    texts = []
+    for name in ("modern_003.txt", "CLUECorpusSmall_sampled.txt", "cmdd_000.txt"):
+        lines = read_lines(shared / "data/pretrain" / name)
+        texts += [line for _, line in itertools.islice(lines, 3_000)]
+    assert [text for text in texts if fast_words(text) != jieba_words(text)] == []

@@ -7,7 +7,7 @@ import torch
 from kbert_cli.batch import additive_mask, collate
 from kbert_cli.config import InjectionConfig
 from kbert_cli.features import Featurizer
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.triples import Triple
 from kbert_cli.methods import kbert, none
 from kbert_cli.tokenization import PieceEncoder, special_tokens
@@ -25,7 +25,7 @@ TRIPLES = [
 
 def features(encoder, triples=TRIPLES, text=TEXT, **settings):
     featurizer = Featurizer(
-        KnowledgeGraph(triples),
+        MemoryGraph(triples),
         PieceEncoder(encoder.tokenizer.backend_tokenizer),
         special_tokens(encoder.tokenizer),
         InjectionConfig(**settings),

@@ -7,7 +7,7 @@ import torch
 
 from kbert_cli.config import FinetuneConfig, InjectionConfig
 from kbert_cli.corpus.example import Example
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.triples import Triple
 from kbert_cli.pipeline import Pipeline
 
@@ -15,7 +15,7 @@ from .conftest import run_kbert
 from .test_cli import corpora
 from .tiny import tiny_bert
 
-KG = KnowledgeGraph([Triple("高血压", "类别", "疾病"), Triple("头痛", "类别", "症状")])
+KG = MemoryGraph([Triple("高血压", "类别", "疾病"), Triple("头痛", "类别", "症状")])
 EXAMPLES = [Example((text,)) for text in ("患者头痛伴高血压3天", "服用阿司匹林后好转", "", "😀")]
 
 
@@ -28,9 +28,9 @@ def scores(graph, task="classification", **changes):
 
 @pytest.mark.parametrize("task", ["classification", "ner"])
 def test_no_graph_an_empty_one_and_one_without_matches_are_plain_bert(task):
-    unrelated = KnowledgeGraph([Triple("航空母舰", "类别", "军舰")])
+    unrelated = MemoryGraph([Triple("航空母舰", "类别", "军舰")])
     plain = scores(KG, task, method="none")
-    assert scores(KnowledgeGraph(), task) == plain
+    assert scores(MemoryGraph(), task) == plain
     assert scores(unrelated, task) == plain
     if task == "classification":
         assert scores(KG, task)[0] != plain[0]

@@ -41,7 +41,8 @@ def test_light_commands_load_nothing_heavy(arguments, tmp_path):
 
 
 def test_inspection_needs_no_torch(tmp_path):
-    assert loaded_by(["inspect-tree", "患者头痛伴高血压3天"], tmp_path) == "['jieba']"
+    # Not even jieba where rjieba is installed.
+    assert loaded_by(["inspect-tree", "患者头痛伴高血压3天"], tmp_path) in ("['jieba']", "[]")
 
 
 def test_import_contracts():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.triples import Triple
 from kbert_cli.mentions.finder import Mention, MentionFinder
 from kbert_cli.tree.layout import Piece, SpecialTokens, anchor_tokens, lay_out
@@ -177,7 +177,7 @@ def test_padding_sees_only_padding():
     assert matrix.astype(int).tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
 
 
-GRAPH = KnowledgeGraph(
+GRAPH = MemoryGraph(
     Triple("苹果", predicate, value)
     for predicate, value in [("类别", "水果"), ("属于", "水果"), ("颜色", "红色"), ("产地", "山东")]
 )

@@ -4,8 +4,9 @@ import pytest
 
 from kbert_cli.errors import KbertError
 from kbert_cli.kg.catalog import open_graph
-from kbert_cli.kg.store import KnowledgeGraph
-from kbert_cli.kg.triples import ReadReport, Triple, read_spo
+from kbert_cli.kg.graph import MemoryGraph
+from kbert_cli.kg.sources import SourceFormat
+from kbert_cli.kg.triples import ReadReport, Triple, read_triples
 
 DAMAGED = (
     "只有一列\n两列\t没有宾语\n汤面\t类别\t食物\n四列\t类别\t食物\t0.9\n\n# 注释行\n"
@@ -19,7 +20,7 @@ DAMAGED = (
 
 def read(path):
     report = ReadReport(str(path))
-    return list(read_spo(path, report)), report
+    return list(read_triples(path, SourceFormat(), report)), report
 
 
 def test_damaged_lines_are_rejected_by_number_and_nothing_is_added_twice(write):
@@ -63,7 +64,7 @@ def test_another_encoding_is_named_with_its_line(write):
     path = write("kg.spo", "甲\t类别\t乙\n".encode() + "丙\t类别\t丁\n".encode("gbk"))
     with pytest.raises(KbertError, match=r"kg\.spo:2: not UTF-8 \(byte 0xb1\)") as error:
         read(path)
-    assert "iconv" in error.value.hint
+    assert "--encoding gb18030" in error.value.hint
 
 
 def test_duplicates_and_self_loops_are_counted_and_dropped(write):
@@ -102,15 +103,15 @@ def test_an_unknown_graph_names_the_bundled_ones():
 
 
 def test_folded_subjects_share_their_triples():
-    graph = KnowledgeGraph([Triple("ＡＢＣ", "类别", "全角"), Triple("abc", "类别", "半角")])
+    graph = MemoryGraph([Triple("ＡＢＣ", "类别", "全角"), Triple("abc", "类别", "半角")])
     assert [triple.object for triple in graph.triples_of("Abc")] == ["全角", "半角"]
     assert graph.subject_count == 1
 
 
 def test_content_hash_tells_order_and_content():
     one, two = Triple("甲", "类别", "乙"), Triple("甲", "类别", "丙")
-    assert KnowledgeGraph([one, two]).content_hash == KnowledgeGraph([one, two, one]).content_hash
-    assert KnowledgeGraph([one, two]).content_hash != KnowledgeGraph([two, one]).content_hash
+    assert MemoryGraph([one, two]).content_hash == MemoryGraph([one, two, one]).content_hash
+    assert MemoryGraph([one, two]).content_hash != MemoryGraph([two, one]).content_hash
 
 
 def test_real_graphs_read_whole(shared):

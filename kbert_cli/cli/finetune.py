@@ -16,8 +16,9 @@ from kbert_cli.cli.options import (
 )
 from kbert_cli.config import FinetuneConfig, InjectionConfig, TrainingConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
+from kbert_cli.encoder_catalog import DEFAULT_ENCODER, bundled_encoders
 from kbert_cli.kg.catalog import bundled_graphs
-from kbert_cli.registry import METHODS, TASKS
+from kbert_cli.registry import METHODS, SCRATCH, TASKS
 
 _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
 
@@ -42,11 +43,11 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
 )
 @click.option(
     "--model",
-    default="scratch:mini",
+    default=DEFAULT_ENCODER,
     show_default=True,
     metavar="NAME|DIR",
-    help="Encoder: a folder, a hub name such as bert-base-chinese, or scratch:mini / scratch:base "
-    "to train one from nothing.",
+    help="Encoder: the bundled mini-zh, a folder, a hub name such as bert-base-chinese, or "
+    "scratch:mini / scratch:base to train one from nothing.",
 )
 @click.option(
     "--attention",
@@ -102,6 +103,7 @@ def finetune(
     kbert finetune --kg none --task ner          the baseline without a graph
     """
     reporter = ConsoleReporter(quiet=quiet)
+    reporter.note(_about(model))
     files = _split_files(task, kg, corpus, SplitFiles(train or "", dev, test), reporter)
     config = FinetuneConfig(
         task=task,
@@ -125,6 +127,22 @@ def finetune(
         if result.metrics[split]:
             print_scores(_TITLES[split], result.metrics[split])
     click.echo(f"run: {result.folder}")
+
+
+def _about(model: str) -> str:
+    """Which encoder this run uses, and how to use another."""
+    bundled = bundled_encoders()
+    if model in bundled:
+        return (
+            f"encoder: {model}, bundled ({bundled[model].title}); --model bert-base-chinese or "
+            "--model FOLDER takes a larger one"
+        )
+    if model.startswith(SCRATCH):
+        return (
+            f"encoder: {model}, trained from nothing (random weights, no pre-training); "
+            f"--model {DEFAULT_ENCODER}, bert-base-chinese or a FOLDER takes a pre-trained one"
+        )
+    return f"encoder: {model}"
 
 
 def _split_files(

@@ -13,6 +13,7 @@ import click
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import injection_options, quiet_option
 from kbert_cli.config import InjectionConfig
+from kbert_cli.encoder_catalog import DEFAULT_ENCODER
 from kbert_cli.files import STDIN, atomic_output, read_lines
 from kbert_cli.kg.catalog import open_graph
 
@@ -30,9 +31,10 @@ from kbert_cli.kg.catalog import open_graph
 )
 @click.option(
     "--model",
-    default="scratch:mini",
+    default=DEFAULT_ENCODER,
+    show_default=True,
     metavar="NAME|DIR",
-    help="Whose tokenizer to use.  [default: one that knows all characters]",
+    help="Whose tokenizer to use; that of scratch:mini knows all characters.",
 )
 @click.option("--run", metavar="DIR", help="Use a run's graph, settings and tokenizer instead.")
 @click.option(
@@ -72,7 +74,7 @@ def inspect_tree(
         inspector = run_inspector(run)
     else:
         reporter.note(f"graph: {', '.join(kg)}")
-        inspector = Inspector(open_graph(kg), injection, model)
+        inspector = Inspector(open_graph(kg, reporter), injection, model)
     visible = inspector.injection.visible_matrix
     colour = output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 200

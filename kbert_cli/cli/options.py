@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from kbert_cli.cards import read_toml
-from kbert_cli.config import POOLINGS, PRECISIONS, InjectionConfig, TrainingConfig
+from kbert_cli.config import POOLINGS, PRECISIONS, SELECTIONS, InjectionConfig, TrainingConfig
 from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -35,7 +35,7 @@ moved_kg_option = click.option(
 )
 
 
-def _gathered(target: type, name: str, fields: tuple[str, ...]) -> Callable[[Command], Any]:
+def gathered(target: type, name: str, fields: tuple[str, ...]) -> Callable[[Command], Any]:
     """Replace the keyword arguments ``fields`` by one object of type ``target``."""
 
     def decorate(command: Command) -> Any:
@@ -49,7 +49,9 @@ def _gathered(target: type, name: str, fields: tuple[str, ...]) -> Callable[[Com
     return decorate
 
 
-def _with_options(options: list[Any], gather: Callable[[Command], Any]) -> Callable[[Command], Any]:
+def with_options(options: list[Any], gather: Callable[[Command], Any]) -> Callable[[Command], Any]:
+    """A decorator that adds options and hands them over as ``gather`` says."""
+
     def decorate(command: Command) -> Any:
         decorated = gather(command)
         for option in reversed(options):
@@ -61,7 +63,7 @@ def _with_options(options: list[Any], gather: Callable[[Command], Any]) -> Calla
 
 _INJECTION = InjectionConfig()
 
-injection_options = _with_options(
+injection_options = with_options(
     [
         click.option(
             "--max-entities",
@@ -75,6 +77,14 @@ injection_options = _with_options(
             default=None,
             help="Inject the predicate's text before the object's.  "
             "[default: yes, but not for ner]",
+        ),
+        click.option(
+            "--select",
+            type=click.Choice(SELECTIONS),
+            default=_INJECTION.select,
+            show_default=True,
+            help="Which triples: the first of the file, those rare in the graph, or those most "
+            "similar to the sentence.",
         ),
         click.option(
             "--min-mention-length",
@@ -101,12 +111,13 @@ injection_options = _with_options(
             help="Hide branches from unrelated tokens, or not (ablation).",
         ),
     ],
-    _gathered(
+    gathered(
         InjectionConfig,
         "injection",
         (
             "max_entities",
             "predicate",
+            "select",
             "min_mention_length",
             "max_length",
             "soft_position",
@@ -117,7 +128,7 @@ injection_options = _with_options(
 
 _TRAINING = TrainingConfig()
 
-training_options = _with_options(
+training_options = with_options(
     [
         click.option(
             "--epochs", type=float, default=_TRAINING.epochs, show_default=True, help="Passes."
@@ -130,7 +141,8 @@ training_options = _with_options(
         click.option(
             "--learning-rate",
             type=float,
-            help="Peak rate.  [default: 2e-5; for scratch:SIZE 5e-4 (ner) or 2e-4]",
+            help="Peak rate.  [default: 2e-5; for small encoders and scratch:SIZE 5e-4 (ner) "
+            "or 2e-4]",
         ),
         click.option(
             "--warmup",
@@ -157,7 +169,7 @@ training_options = _with_options(
             "--pooling",
             type=click.Choice(POOLINGS),
             help="State that classification and qa read: [CLS] or the text's mean.  "
-            "[default: cls, mean for scratch:SIZE]",
+            "[default: cls, mean for small encoders and scratch:SIZE]",
         ),
         click.option(
             "--seed",
@@ -174,7 +186,7 @@ training_options = _with_options(
             help="Of the arithmetic; auto is bf16 on a GPU that has it, else fp32.",
         ),
     ],
-    _gathered(
+    gathered(
         TrainingConfig,
         "training",
         (

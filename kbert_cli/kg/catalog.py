@@ -1,4 +1,4 @@
-"""From what ``--kg`` says to a graph: bundled names, files, folders, several merged, or none."""
+"""From what ``--kg`` says to a graph: names, files, folders, several merged, or none."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from pathlib import Path
 from kbert_cli.cards import Card, read_card
 from kbert_cli.config import NO_GRAPH
 from kbert_cli.errors import KbertError, did_you_mean
-from kbert_cli.files import bundled_folder
-from kbert_cli.kg.store import KnowledgeGraph
-from kbert_cli.kg.triples import ReadReport, read_spo, spo_files
+from kbert_cli.files import STDIN, bundled_folder
+from kbert_cli.kg.compiled import CompiledGraph
+from kbert_cli.kg.graph import Graph, MemoryGraph, MergedGraph
+from kbert_cli.kg.home import named_folder, named_graphs, open_source_graph
+from kbert_cli.kg.manifest import is_compiled
+from kbert_cli.kg.triples import ReadReport, source_files
+from kbert_cli.reporting import Reporter
 
 
 def bundled_graphs() -> dict[str, Card]:
@@ -25,31 +29,34 @@ def bundled_graphs() -> dict[str, Card]:
 class OpenedGraph:
     """A graph together with how its sources read."""
 
-    graph: KnowledgeGraph
+    graph: Graph
     reports: tuple[ReadReport, ...]
 
 
 def resolve_source(source: str) -> Path:
-    """The path of a bundled name, a file or a folder.
+    """The path of a bundled or built name, a file or a folder.
 
     Raises:
-        KbertError: there is neither a bundled graph nor a path of that name.
+        KbertError: there is neither a graph nor a path of that name.
     """
     bundled = bundled_graphs()
     if source in bundled:
         return bundled[source].path
+    built = named_graphs()
+    if source in built:
+        return named_folder(source)
     if not Path(source).exists():
-        names = ", ".join([*bundled, NO_GRAPH])
+        names = [*bundled, *built]
         raise KbertError(
-            f"no graph {source!r}: neither a bundled graph ({names}) nor a file",
-            did_you_mean(source, bundled) or "`kbert kg list` shows the bundled graphs.",
+            f"no graph {source!r}: neither a graph ({', '.join([*names, NO_GRAPH])}) nor a file",
+            did_you_mean(source, names) or "`kbert kg list` shows the graphs that have names.",
         )
     return Path(source)
 
 
 def absolute_source(source: str) -> str:
-    """A source that means the same from any working folder; bundled names stay names."""
-    if source == NO_GRAPH or source in bundled_graphs():
+    """A source that means the same from any working folder; names stay names."""
+    if source == NO_GRAPH or source in bundled_graphs() or source in named_graphs():
         return source
     return str(resolve_source(source).resolve())
 
@@ -59,38 +66,29 @@ def short_name(source: str) -> str:
     return Path(source).stem or "graph"
 
 
-def open_graph(sources: Sequence[str]) -> OpenedGraph:
-    """Read the sources and merge them in the order given; ``none`` gives an empty graph.
+def open_graph(sources: Sequence[str], reporter: Reporter | None = None) -> OpenedGraph:
+    """Open the sources, merged in the order given; ``none`` gives an empty graph.
+
+    Files are compiled on first use.
 
     Raises:
         KbertError: a source is missing or unreadable, or none of its lines holds a triple though
             some were meant to.
     """
-    graph = KnowledgeGraph()
-    reports = []
-    for source in sources:
-        if source == NO_GRAPH:
-            continue
-        files = spo_files(resolve_source(source))
-        own = [_add_file(graph, file) for file in files]
-        _require_some(source, own)
-        reports += own
-    return OpenedGraph(graph, tuple(reports))
+    reporter = reporter or Reporter()
+    graphs = [_open(source, reporter) for source in sources if source != NO_GRAPH]
+    reports = tuple(report for graph in graphs for report in graph.manifest.sources)
+    if not graphs:
+        return OpenedGraph(MemoryGraph(), ())
+    return OpenedGraph(graphs[0] if len(graphs) == 1 else MergedGraph(graphs), reports)
 
 
-def _add_file(graph: KnowledgeGraph, file: Path) -> ReadReport:
-    report = ReadReport(str(file))
-    graph.add(read_spo(file, report), report)
-    return report
-
-
-def _require_some(source: str, reports: list[ReadReport]) -> None:
-    rows = sum(report.rows for report in reports)
-    rejected = [(report, bad) for report in reports for bad in report.rejected]
-    if rows and len(rejected) == rows:
-        report, first = rejected[0]
+def _open(source: str, reporter: Reporter) -> CompiledGraph:
+    if source == STDIN:
         raise KbertError(
-            f"{source}: none of its {rows} rows is a triple; the first is "
-            f"{report.path}:{first.line}: {first.reason}",
-            "A graph has one triple a line: subject, tab, predicate, tab, object.",
+            "--kg cannot read standard input", "Compile it first: kbert kg build - --name NAME"
         )
+    path = resolve_source(source)
+    if path.is_dir() and is_compiled(path):
+        return CompiledGraph(path)
+    return open_source_graph(source_files(path), reporter)

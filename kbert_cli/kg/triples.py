@@ -1,24 +1,19 @@
-"""Triples, and reading them from ``.spo`` files."""
+"""Triples, and reading them from any source."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import BLANKS, read_lines
+from kbert_cli.files import BLANKS
+from kbert_cli.kg.sources import CELLS, COMPRESSIONS, SourceFormat, read_rows
 
-HEADERS = {
-    ("subject", "predicate", "object"),
-    ("s", "p", "o"),
-    ("head", "relation", "tail"),
-    ("实体", "属性", "值"),
-    ("主语", "谓语", "宾语"),
-    ("头实体", "关系", "尾实体"),
-}
+KEPT_REJECTIONS = 1_000
+"""Rejected lines that are remembered one by one; beyond that they are only counted."""
 
 
 class Triple(NamedTuple):
@@ -48,49 +43,65 @@ class ReadReport:
     duplicates: int = 0
     self_loops: int = 0
     """Triples whose object is their subject: they tell nothing and are dropped."""
+    filtered: int = 0
+    """Triples that a filter left out."""
     header: str | None = None
+    rejected_count: int = 0
     rejected: list[RejectedLine] = field(default_factory=list)
+    """The first ``KEPT_REJECTIONS`` of them."""
+
+    def reject(self, line: int, reason: str) -> None:
+        """Note a line that holds no triple."""
+        self.rejected_count += 1
+        if len(self.rejected) < KEPT_REJECTIONS:
+            self.rejected.append(RejectedLine(line, reason))
 
 
-def read_spo(path: str | Path, report: ReadReport) -> Iterator[Triple]:
-    """Stream the triples of a tab-separated file in file order and count the rest in ``report``.
+def read_triples(
+    path: str | Path,
+    source: SourceFormat,
+    report: ReadReport,
+    on_bytes: Callable[[int], None] = lambda _: None,
+) -> Iterator[Triple]:
+    """Stream the triples of a source in file order and count the rest in ``report``.
 
-    Quotes are plain characters; outer blanks of a cell are trimmed; blank lines and lines that
-    start with ``#`` and hold no tab are skipped; a known header in line 1 is skipped and noted.
-    Duplicates are passed on: the graph drops them.
+    Quotes are plain characters outside csv; outer blanks of a cell are trimmed, and line ends and
+    tabs inside a cell become spaces; blank lines and lines that start with ``#`` are skipped; a
+    known header in line 1 is skipped and noted. Duplicates are passed on: the graph drops them.
     """
-    for number, line in read_lines(path):
-        if not line.strip(BLANKS) or (line.startswith("#") and "\t" not in line):
-            continue
-        cells = [cell.strip(BLANKS) for cell in line.split("\t")]
-        if number == 1 and tuple(cell.casefold() for cell in cells) in HEADERS:
-            report.header = line
-            continue
+
+    def note_header(header: str) -> None:
+        report.header = header
+
+    intern = sys.intern
+    for number, row in read_rows(path, source, on_bytes, note_header):
         report.rows += 1
-        reason = _why_rejected(cells)
-        if reason:
-            report.rejected.append(RejectedLine(number, reason))
+        if isinstance(row, str):
+            report.reject(number, row)
             continue
-        subject, predicate, value = cells
+        subject, predicate, value = row
+        subject, predicate, value = (
+            subject.strip(BLANKS),
+            predicate.strip(BLANKS),
+            value.strip(BLANKS),
+        )
+        if not (subject and predicate and value):
+            empty = [name for name, cell in zip(CELLS, row, strict=True) if not cell.strip(BLANKS)]
+            report.reject(number, f"empty {empty[0]}")
+            continue
+        if "\n" in value or "\t" in value or "\n" in subject or "\t" in subject:
+            subject, value = " ".join(subject.split()), " ".join(value.split())
         # Few predicates, many triples: one string object each.
-        yield Triple(subject, sys.intern(predicate), value)
+        yield Triple(subject, intern(" ".join(predicate.split())), value)
 
 
-def _why_rejected(cells: list[str]) -> str | None:
-    if len(cells) != 3:
-        return f"{len(cells)} columns, expected 3 (subject, predicate, object) separated by tabs"
-    for name, cell in zip(("subject", "predicate", "object"), cells, strict=True):
-        if not cell:
-            return f"empty {name}"
-    return None
-
-
-def spo_files(path: str | Path) -> list[Path]:
-    """The ``.spo`` files that ``path`` stands for: the file itself, or a folder's in name order."""
+def source_files(path: str | Path) -> list[Path]:
+    """The files that ``path`` stands for: the file itself, or a folder's .spo in name order."""
     path = Path(path)
     if not path.is_dir():
         return [path]
-    files = sorted(path.glob("*.spo"))
+    ends = tuple(f".spo{end}" for end in ("", *COMPRESSIONS))
+    files = sorted(file for file in path.iterdir() if file.name.endswith(ends))
     if not files:
         raise KbertError(f"{path} holds no .spo file")
     return files

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 
-from kbert_cli.kg.keys import matching_key
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import Graph
 from kbert_cli.mentions.boundaries import word_boundaries
 
 
@@ -23,7 +21,7 @@ class Mention:
 class MentionFinder:
     """Finds the mentions of one text; mentions do not overlap."""
 
-    def __init__(self, graph: KnowledgeGraph, *, min_length: int = 2) -> None:
+    def __init__(self, graph: Graph, *, min_length: int = 2) -> None:
         self._graph = graph
         self._min_length = min_length
 
@@ -31,17 +29,18 @@ class MentionFinder:
         """Mentions in text order. The longest name that begins at a boundary wins."""
         if not self._graph.subject_count:
             return []
-        key = matching_key(text)
+        key = self._graph.key(text)
         boundaries = word_boundaries(key)
+        ends = frozenset(boundaries)
         mentions = []
-        position = 0
-        while position < len(boundaries) - 1:
-            start = boundaries[position]
-            first = bisect_right(boundaries, start + self._min_length - 1)
-            end = self._graph.longest_name(key, start, boundaries[first:])
-            if end is None:
-                position += 1
+        free = 0
+        for start in boundaries[:-1]:
+            if start < free:
+                continue
+            end = self._graph.longest_name(key, start, ends)
+            # Every shorter name is too short as well.
+            if end is None or end - start < self._min_length:
                 continue
             mentions.append(Mention(start, end, text[start:end]))
-            position = bisect_right(boundaries, end - 1)
+            free = end
         return mentions

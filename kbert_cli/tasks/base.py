@@ -57,6 +57,9 @@ class Task(Protocol):
     scratch_rate: float
     """Learning rate for an encoder from nothing: weights that start as noise have far to go."""
 
+    small_rate: float
+    """Learning rate for a small pre-trained encoder."""
+
     def label_list(self, examples: Sequence[Example]) -> list[str]:
         """All labels of the training examples, in the order of the logits."""
         ...

@@ -20,6 +20,7 @@ token_level = False
 injects_predicate = True
 batch_size = 32
 scratch_rate = 2e-4
+small_rate = 2e-4
 
 
 def label_list(examples: Sequence[Example]) -> list[str]:

@@ -29,6 +29,7 @@ token_level = True
 injects_predicate = False
 batch_size = 16
 scratch_rate = 5e-4
+small_rate = 5e-4
 
 
 def label_list(examples: Sequence[Example]) -> list[str]:

@@ -19,6 +19,7 @@ token_level = False
 injects_predicate = True
 batch_size = 32
 scratch_rate = classification.scratch_rate
+small_rate = classification.small_rate
 
 NEGATIVE, POSITIVE = LABELS = ("0", "1")
 

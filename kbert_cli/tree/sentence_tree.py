@@ -5,10 +5,11 @@ K-BERT (Liu et al., AAAI 2020), K-Query and K-Inject; the tree is one branch dee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kbert_cli.kg.store import KnowledgeGraph
+from kbert_cli.kg.graph import Graph
+from kbert_cli.kg.select import select_triples
 from kbert_cli.kg.triples import Triple
 from kbert_cli.mentions.finder import Mention
 
@@ -51,12 +52,13 @@ class SentenceTree:
 def grow_tree(
     texts: Sequence[str],
     mentions: Sequence[Sequence[Mention]],
-    graph: KnowledgeGraph,
+    graph: Graph,
     *,
     max_entities: int,
     predicate: bool,
+    select: str = "first",
 ) -> SentenceTree:
-    """Hang the first ``max_entities`` triples of each mention on it, in the graph's order.
+    """Hang ``max_entities`` triples of each mention on it, in the order that ``select`` says.
 
     Branches of one mention that would read alike (the same object under two predicates, when the
     predicate is left out) are injected once.
@@ -66,20 +68,25 @@ def grow_tree(
         mentions: the mentions of each text, in text order, not overlapping.
     """
     knots = tuple(
-        Knot(index, mention, _branches(graph, mention, max_entities, predicate))
+        Knot(
+            index,
+            mention,
+            _branches(
+                select_triples(select, graph, mention.name, texts[index]), max_entities, predicate
+            ),
+        )
         for index, found in enumerate(mentions)
         for mention in found
     )
     return SentenceTree(tuple(texts), knots)
 
 
-def _branches(
-    graph: KnowledgeGraph, mention: Mention, limit: int, predicate: bool
-) -> tuple[Branch, ...]:
+def _branches(triples: Iterable[Triple], limit: int, predicate: bool) -> tuple[Branch, ...]:
     chosen: dict[tuple[str, ...], Branch] = {}
-    for triple in graph.triples_of(mention.name):
-        if len(chosen) >= limit:
-            break
-        branch = Branch(triple, predicate)
-        chosen.setdefault(branch.parts, branch)
+    if limit:
+        for triple in triples:
+            branch = Branch(triple, predicate)
+            chosen.setdefault(branch.parts, branch)
+            if len(chosen) == limit:
+                break
     return tuple(chosen.values())

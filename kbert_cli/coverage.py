@@ -1,0 +1,96 @@
+"""What a graph can do for a corpus, before any training."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kbert_cli.corpus.columns import CLASSIFICATION, NER, QA
+from kbert_cli.corpus.reader import unlabelled_examples
+from kbert_cli.corpus.table import open_table
+from kbert_cli.errors import KbertError
+from kbert_cli.files import BLANKS, read_lines
+from kbert_cli.inspection import Inspector
+
+TOP = 20
+COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Counts over the texts of a file (a pair counts as one)."""
+
+    texts: int
+    with_mention: int
+    mentions: int
+    branches: int
+    over_length: int
+    """Trees that lose branches or text to ``max_length``."""
+    truncated: int
+    """Trees that lose text."""
+    tokens: int
+    names: dict[str, int]
+    """The names found most often."""
+    predicates: dict[str, int]
+    """The predicates injected most often."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, shares included."""
+        return {
+            **vars(self),
+            "share_with_mention": self.with_mention / self.texts,
+            "mentions_a_text": self.mentions / self.texts,
+            "branches_a_text": self.branches / self.texts,
+            "tokens_a_text": self.tokens / self.texts,
+        }
+
+
+def read_texts(path: str | Path, task: str | None) -> Iterator[tuple[str, ...]]:
+    """The texts of a corpus file, or of plain text (.txt without ``task``), a text a line."""
+    if task is None and (str(path) == "-" or Path(path).suffix == ".txt"):
+        return ((line,) for _, line in read_lines(path) if line.strip(BLANKS))
+    names = COLUMNS[task or "classification"]
+    return (example.texts for _, example in unlabelled_examples(open_table(path, names), names))
+
+
+def cover(
+    inspector: Inspector,
+    texts: Iterator[tuple[str, ...]],
+    on_text: Callable[[], None] = lambda: None,
+) -> Coverage:
+    """Grow the tree of every text and count.
+
+    Raises:
+        KbertError: there is no text.
+    """
+    counts: Counter[str] = Counter()
+    names: Counter[str] = Counter()
+    predicates: Counter[str] = Counter()
+    for text in texts:
+        seen = inspector.inspect(text)
+        found = [knot.mention.name for knot in seen.tree.knots]
+        branches = list(seen.tree.branches())
+        names.update(found)
+        predicates.update(branch.triple.predicate for branch in branches)
+        cut = seen.layout.truncated_characters > 0
+        counts.update(
+            texts=1,
+            with_mention=bool(found),
+            mentions=len(found),
+            branches=len(branches),
+            over_length=cut or bool(seen.layout.dropped_branches),
+            truncated=cut,
+            tokens=len(seen.layout),
+        )
+        on_text()
+    if not counts["texts"]:
+        raise KbertError("the file holds no text")
+    fields = ("texts", "with_mention", "mentions", "branches", "over_length", "truncated", "tokens")
+    return Coverage(
+        **{name: counts[name] for name in fields},
+        names=dict(names.most_common(TOP)),
+        predicates=dict(predicates.most_common(TOP)),
+    )
