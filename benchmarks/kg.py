@@ -40,13 +40,13 @@ from pathlib import Path
 
 def private():
     rows = open("/proc/self/smaps_rollup").read().splitlines()
-    return sum(int(row.split()[1]) for row in rows if row.startswith("Private_Dirty")) / 1024
+    return sum(int(row.split()[1]) for row in rows if row.startswith("Private_")) / 1024
 
 def resident():
     rows = open("/proc/self/status").read().splitlines()
     return next(int(row.split()[1]) for row in rows if row.startswith("VmRSS")) / 1024
 
-names = open({names!r}, encoding="utf-8").read().split("\n")
+names = open({names!r}, encoding="utf-8").read().splitlines()
 before = private(), resident()
 graph = CompiledGraph(Path({folder!r}))
 found = sum(len(list(islice(graph.triples_of(name), 2))) for name in names)

@@ -10,8 +10,9 @@ import numpy as np
 from kbert_cli.config import InjectionConfig
 from kbert_cli.kg.graph import Graph
 from kbert_cli.mentions.finder import MentionFinder
-from kbert_cli.tree.layout import Encode, Piece, SpecialTokens, TreeLayout, lay_out
-from kbert_cli.tree.sentence_tree import SentenceTree, grow_tree
+from kbert_cli.tree.layout import SpecialTokens, TreeLayout, lay_out
+from kbert_cli.tree.pieces import Encode, Pieces
+from kbert_cli.tree.sentence_tree import BranchSource, SentenceTree, grow_tree
 
 # Sentence and clause ends, where a long text may be cut into windows.
 _CLAUSE_ENDS = frozenset("。！？；，!?;,\n")
@@ -51,10 +52,15 @@ class Featurizer:
         special: SpecialTokens,
         injection: InjectionConfig,
     ) -> None:
-        self._graph = graph
         self._encode = encode
         self._special = special
         self._injection = injection
+        self._source = BranchSource(
+            graph,
+            max_entities=injection.max_entities,
+            predicate=injection.predicate is not False,
+            select=injection.select,
+        )
         self._finder = MentionFinder(graph, min_length=injection.min_mention_length)
 
     def grow(self, texts: Sequence[str]) -> SentenceTree:
@@ -62,10 +68,7 @@ class Featurizer:
         return grow_tree(
             texts,
             [self._finder.find(text) for text in texts],
-            self._graph,
-            max_entities=self._injection.max_entities,
-            predicate=self._injection.predicate is not False,
-            select=self._injection.select,
+            self._source,
         )
 
     def lay_out(self, tree: SentenceTree) -> TreeLayout:
@@ -84,7 +87,7 @@ class Featurizer:
             positions=np.array(layout.soft_positions, np.int16),
             branch_ids=np.array(layout.branch_ids, np.int16),
             mention_ids=np.array(layout.mention_ids, np.int16),
-            spans=np.array(layout.spans, np.int32).reshape(-1, 2),
+            spans=np.array([layout.starts, layout.ends], np.int32).T,
             truncated_characters=layout.truncated_characters,
             dropped_branches=len(layout.dropped_branches),
             branches=len(layout.branches),
@@ -96,18 +99,18 @@ class Featurizer:
         A cut falls behind the last clause end in the second half of a window, else at its end.
         """
         room = self._injection.max_length - 2
-        pieces = list(self._encode(text))
-        start = 0
-        while len(pieces) > room:
-            keep = _cut(text, pieces, room)
-            yield start, pieces[keep].start
-            start = pieces[keep].start
-            pieces = pieces[keep:]
+        pieces = self._encode(text)
+        first = start = 0
+        while len(pieces.ids) - first > room:
+            first = _cut(text, pieces, first, room)
+            yield start, pieces.starts[first]
+            start = pieces.starts[first]
         yield start, len(text)
 
 
-def _cut(text: str, pieces: Sequence[Piece], room: int) -> int:
-    for index in range(room, room // 2, -1):
-        if text[pieces[index - 1].start] in _CLAUSE_ENDS:
+def _cut(text: str, pieces: Pieces, first: int, room: int) -> int:
+    """The piece before which a window ends that begins with piece ``first``."""
+    for index in range(first + room, first + room // 2, -1):
+        if text[pieces.starts[index - 1]] in _CLAUSE_ENDS:
             return index
-    return room
+    return first + room

@@ -2,7 +2,10 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
+from tokenizers import normalizers
 from torch import nn
 from transformers import BertForMaskedLM
 
@@ -152,8 +155,9 @@ def test_a_vocabulary_leaves_nothing_of_its_text_unknown():
     encode = PieceEncoder(build_backend(vocabulary))
     pieces = encode(text)
     assert vocabulary[1] == "[UNK]"
-    assert all(piece.id != 1 for piece in pieces)
-    covered = {index for piece in pieces for index in range(piece.start, piece.end)}
+    assert 1 not in pieces.ids
+    spans = zip(pieces.starts, pieces.ends, strict=True)
+    covered = {index for start, end in spans for index in range(start, end)}
     assert covered == set(range(len(text)))
 
 
@@ -168,5 +172,30 @@ def test_markup_in_a_text_is_text():
     encode = PieceEncoder(tiny_bert().tokenizer.backend_tokenizer)
     pieces = encode("头痛[SEP]高血压")
     special = set(range(5)) - {1}
-    assert not special & {piece.id for piece in pieces}
-    assert pieces[-1].end == len("头痛[SEP]高血压")
+    assert not special & set(pieces.ids)
+    assert pieces.ends[-1] == len("头痛[SEP]高血压")
+
+
+MIXED = st.text(
+    st.sampled_from(
+        "头痛高血压，。！“…—[]()<>-_'ＡＢ１aB1é\u0301 \t\u3000\x00😀カﾊﾟ℃ⅣßİḀ가豈\u200b·～#"
+    )
+    | st.characters(exclude_categories=["Cs"]),
+    max_size=40,
+)
+
+
+@given(MIXED)
+def test_looking_characters_up_gives_what_the_tokenizer_gives(text):
+    backend = build_backend(build_vocabulary(["头痛高血压患者，。CT与mri" * 5]))
+    encode = PieceEncoder(backend)
+    whole = backend.encode(text, add_special_tokens=False)
+    pieces = encode(text)
+    assert list(pieces.ids) == whole.ids
+    assert list(zip(pieces.starts, pieces.ends, strict=True)) == whole.offsets
+
+
+def test_a_tokenizer_that_is_not_berts_is_asked_for_every_text():
+    backend = build_backend(build_vocabulary(["头痛"]))
+    backend.normalizer = normalizers.Replace("痛", "头")
+    assert PieceEncoder(backend)("痛").ids == [backend.token_to_id("头")]

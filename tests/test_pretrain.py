@@ -20,7 +20,7 @@ from kbert_cli.pretrain.encoded import build_encoded_text
 from kbert_cli.pretrain.masking import mask_words
 from kbert_cli.pretrain.packing import pack
 from kbert_cli.pretrain.text import read_documents
-from kbert_cli.tree.layout import Piece
+from kbert_cli.tree.pieces import Pieces
 
 from .conftest import run_kbert
 
@@ -28,7 +28,7 @@ MASKING = MaskingConfig(cls_id=2, sep_id=3, pad_id=0, mask_id=4, first_piece=5, 
 
 
 def characters(text):
-    return [Piece(ord(char), index, index + 1) for index, char in enumerate(text)]
+    return Pieces([*map(ord, text)], range(len(text)), range(1, len(text) + 1))
 
 
 def test_blank_lines_part_documents(write):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.triples import Triple
 from kbert_cli.mentions.finder import Mention, MentionFinder
-from kbert_cli.tree.layout import Piece, SpecialTokens, anchor_tokens, lay_out
-from kbert_cli.tree.sentence_tree import Branch, Knot, SentenceTree, grow_tree
+from kbert_cli.tree.layout import SpecialTokens, anchor_tokens, lay_out
+from kbert_cli.tree.pieces import Pieces
+from kbert_cli.tree.sentence_tree import Branch, BranchSource, Knot, SentenceTree, grow_tree
 from kbert_cli.tree.visibility import PADDING, visible_matrix
 
 from . import naive
@@ -21,7 +22,7 @@ BERT = SpecialTokens(101, 102)
 
 
 def characters(text):
-    return [Piece(ord(char), index, index + 1) for index, char in enumerate(text)]
+    return Pieces([*map(ord, text)], range(len(text)), range(1, len(text) + 1))
 
 
 def rows(layout):
@@ -154,7 +155,7 @@ def test_branches_take_the_segment_of_their_text():
 
 def test_a_token_that_two_mentions_share_belongs_to_the_first():
     def one_piece(text):
-        return [Piece(1, 0, len(text))] if text == "ab" else characters(text)
+        return Pieces([1], [0], [len(text)]) if text == "ab" else characters(text)
 
     tree = SentenceTree(("ab",), (knot(0, 1, "一"), knot(1, 2, "二")))
     layout = lay_out(tree, one_piece, BARE, max_length=100)
@@ -164,7 +165,8 @@ def test_a_token_that_two_mentions_share_belongs_to_the_first():
 
 def test_branches_without_tokens_are_left_out():
     def blind(text):
-        return [piece for piece in characters(text) if piece.id != ord("空")]
+        kept = [index for index, char in enumerate(text) if char != "空"]
+        return Pieces([ord(text[i]) for i in kept], kept, [i + 1 for i in kept])
 
     tree = SentenceTree(("甲空",), (knot(0, 1, "空", "一"), knot(1, 2, "二")))
     layout = lay_out(tree, blind, BARE, max_length=100)
@@ -187,9 +189,7 @@ def injected(limit, predicate):
     tree = grow_tree(
         ["我吃苹果"],
         [MentionFinder(GRAPH).find("我吃苹果")],
-        GRAPH,
-        max_entities=limit,
-        predicate=predicate,
+        BranchSource(GRAPH, max_entities=limit, predicate=predicate),
     )
     return ["".join(branch.parts) for branch in tree.branches()]
 

@@ -30,6 +30,7 @@ class CompiledGraph:
         self.manifest: Manifest = read_manifest(folder)
         require_verified(folder, self.manifest)
         self._triples = Table(folder, TRIPLES)
+        self._reach = self.manifest.longest_name
         self._aliases = self._optional(ALIASES)
         self._descriptions = self._optional(DESCRIPTIONS)
         predicates = json.loads((folder / PREDICATES).read_text(encoding="utf-8"))
@@ -118,18 +119,14 @@ class CompiledGraph:
 
     def longest_name(self, key: str, start: int, ends: Collection[int]) -> int | None:
         """See ``Graph``."""
-        span = key[start : start + self.manifest.longest_name]
-        found = self._longest(self._triples, span, start, ends)
-        if self._aliases is None:
-            return found
-        alias = self._longest(self._aliases, span, start, ends)
-        return max((end for end in (found, alias) if end is not None), default=None)
-
-    @staticmethod
-    def _longest(table: Table, span: str, start: int, ends: Collection[int]) -> int | None:
-        for name in reversed(table.prefixes(span)):
-            if start + len(name) in ends:
-                return start + len(name)
+        span = key[start : start + self._reach]
+        names = self._triples.prefixes(span)
+        if self._aliases is not None:
+            names = sorted([*names, *self._aliases.prefixes(span)], key=len)
+        for name in reversed(names):
+            end = start + len(name)
+            if end in ends:
+                return end
         return None
 
 

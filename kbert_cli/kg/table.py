@@ -11,7 +11,7 @@ import mmap
 import os
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import marisa_trie
@@ -31,6 +31,8 @@ class Table:
         self._place = (folder, name)
         self._trie = marisa_trie.Trie()
         self._trie.mmap(str(folder / (name + TRIE)))
+        self.prefixes: Callable[[str], list[str]] = self._trie.prefixes
+        """The keys with which a text begins, short ones first."""
         self._records = os.open(folder / (name + RECORDS), os.O_RDONLY)
         self._offsets = _map_numbers(folder / (name + OFFSETS))
 
@@ -51,11 +53,6 @@ class Table:
     def names(self, prefix: str = "") -> Iterator[str]:
         """Keys that begin with ``prefix``, in no particular but always the same order."""
         found: Iterator[str] = self._trie.iterkeys(prefix)
-        return found
-
-    def prefixes(self, text: str) -> list[str]:
-        """The keys with which ``text`` begins, short ones first."""
-        found: list[str] = self._trie.prefixes(text)
         return found
 
     def count(self, key: str) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from kbert_cli.kg.graph import Graph
 from kbert_cli.mentions.boundaries import word_boundaries
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """A span ``[start, end)`` of characters that names a subject of the graph."""
 
     start: int

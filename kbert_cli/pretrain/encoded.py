@@ -15,7 +15,7 @@ from kbert_cli.errors import KbertError
 from kbert_cli.files import named_output_errors, write_json
 from kbert_cli.kg.keys import matching_key
 from kbert_cli.mentions.boundaries import word_boundaries
-from kbert_cli.tree.layout import Encode
+from kbert_cli.tree.pieces import Encode
 
 HELD_OUT_EVERY = 200
 """One sentence in so many is never trained on."""
@@ -103,15 +103,15 @@ def _encode_sentences(
 ) -> Iterator[dict[str, np.ndarray]]:
     for document in documents:
         for number, sentence in enumerate(document, 1):
-            pieces = list(encode(sentence))[:LONGEST]
+            pieces = encode(sentence)
             borders = set(word_boundaries(matching_key(sentence))) if whole_word else set()
-            starts = [not whole_word or piece.start in borders for piece in pieces]
+            starts = [not whole_word or start in borders for start in pieces.starts[:LONGEST]]
             if starts:
                 starts[0] = True
             yield {
-                "tokens": np.array([piece.id for piece in pieces]),
+                "tokens": np.array(pieces.ids[:LONGEST]),
                 "word_starts": np.array(starts, bool),
-                "lengths": np.array([len(pieces)]),
+                "lengths": np.array([len(starts)]),
                 "last": np.array([number == len(document)]),
                 "digests": np.array([_digest(sentence)], np.uint64),
             }

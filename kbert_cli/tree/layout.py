@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kbert_cli.kg.triples import Triple
+from kbert_cli.tree.pieces import Encode, Pieces
 from kbert_cli.tree.sentence_tree import Branch, Knot, SentenceTree
-
-
-class Piece(NamedTuple):
-    """A token of a text: its id and the characters ``[start, end)`` that it stands for."""
-
-    id: int
-    start: int
-    end: int
-
-
-Encode = Callable[[str], Sequence[Piece]]
-"""Tokenizes one text, without special tokens."""
 
 
 @dataclass(frozen=True)
@@ -30,22 +20,24 @@ class SpecialTokens:
     sep: int | None
 
 
-@dataclass(frozen=True)
-class PlacedBranch:
+class PlacedBranch(NamedTuple):
     """A branch and the tokens ``[start, end)`` that it occupies in the layout."""
 
     triple: Triple
     start: int
     end: int
+    texts: tuple[str, ...]
+    """The injected texts, in order."""
+    pieces: tuple[Pieces, ...]
+    """Their tokens."""
 
 
 @dataclass
 class TreeLayout:
     """A tree of n tokens. The integer lists are parallel, one entry a token."""
 
+    texts: tuple[str, ...]
     token_ids: list[int] = field(default_factory=list)
-    token_texts: list[str] = field(default_factory=list)
-    """The characters that each token stands for; the special tokens' names otherwise."""
     soft_positions: list[int] = field(default_factory=list)
     """Position along the tree path, from 0."""
     branch_ids: list[int] = field(default_factory=list)
@@ -54,8 +46,10 @@ class TreeLayout:
     """Number (from 1) of the mention whose anchor or branch the token belongs to, else 0."""
     segment_ids: list[int] = field(default_factory=list)
     """Index of the text that the token belongs to, as BERT's token types."""
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    """Characters of its text that a trunk token stands for; (-1, -1) elsewhere."""
+    starts: list[int] = field(default_factory=list)
+    """First character of its text that a trunk token stands for; -1 elsewhere."""
+    ends: list[int] = field(default_factory=list)
+    """Behind the last such character; -1 elsewhere."""
     branches: list[PlacedBranch] = field(default_factory=list)
     dropped_branches: list[Triple] = field(default_factory=list)
     """Branches left out to keep within the length limit."""
@@ -65,20 +59,42 @@ class TreeLayout:
     def __len__(self) -> int:
         return len(self.token_ids)
 
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """``starts`` and ``ends`` as pairs."""
+        return list(zip(self.starts, self.ends, strict=True))
+
+    @property
+    def token_texts(self) -> list[str]:
+        """The characters that each token stands for; the special tokens' names otherwise."""
+        shown = [
+            self.texts[segment][start:end] if start >= 0 else "[SEP]"
+            for segment, (start, end) in zip(self.segment_ids, self.spans, strict=True)
+        ]
+        if shown and self.starts[0] < 0 and self.branch_ids[0] == 0:
+            shown[0] = "[CLS]"
+        for branch in self.branches:
+            shown[branch.start : branch.end] = [
+                one
+                for text, pieces in zip(branch.texts, branch.pieces, strict=True)
+                for one in pieces.texts(text)
+            ]
+        return shown
+
 
 class _Twig(NamedTuple):
-    """A branch with its tokens: parallel ids and texts."""
+    """A branch with its tokens."""
 
     branch: Branch
-    ids: list[int]
-    texts: list[str]
+    pieces: tuple[Pieces, ...]
+    size: int
 
 
 class _Anchor(NamedTuple):
-    """The pieces of a text ``[first, last]`` on which twigs hang."""
+    """The pieces of a text ``[first, end)`` on which twigs hang."""
 
     first: int
-    last: int
+    end: int
     twigs: list[_Twig]
 
 
@@ -93,21 +109,27 @@ def lay_out(
     Raises:
         ValueError: not even the special tokens fit.
     """
-    pieces = [list(encode(text)) for text in tree.texts]
+    pieces = [encode(text) for text in tree.texts]
     anchors, lost = _anchors(tree, pieces, encode)
     specials = (special.cls is not None) + (special.sep is not None) * len(tree.texts)
     room = max_length - specials
     if room < 0:
         raise ValueError(f"max_length {max_length} does not hold the special tokens")
-    dropped = _drop_branches(anchors, room - sum(map(len, pieces)))
-    layout = TreeLayout(dropped_branches=lost + dropped)
-    layout.truncated_characters = _cut_trunk(tree.texts, pieces, room)
-    _write(layout, tree.texts, pieces, anchors, special)
+    lengths = [len(one.ids) for one in pieces]
+    dropped = _drop_branches(anchors, room - sum(lengths))
+    kept = _shares(lengths, room)
+    layout = TreeLayout(tree.texts, dropped_branches=lost + dropped)
+    layout.truncated_characters = sum(
+        len(text) - (one.ends[keep - 1] if keep else 0)
+        for text, one, keep in zip(tree.texts, pieces, kept, strict=True)
+        if keep < len(one.ids)
+    )
+    _write(layout, pieces, kept, anchors, special)
     return layout
 
 
 def _anchors(
-    tree: SentenceTree, pieces: list[list[Piece]], encode: Encode
+    tree: SentenceTree, pieces: list[Pieces], encode: Encode
 ) -> tuple[list[list[_Anchor]], list[Triple]]:
     """The anchors of each text in order, and the triples that have no token or no place to hang."""
     anchors: list[list[_Anchor]] = [[] for _ in tree.texts]
@@ -119,58 +141,40 @@ def _anchors(
         index = knot.text_index
         # Searching from behind the previous anchor: a token that two mentions share stays the
         # first one's, so that every token belongs to one mention at most.
-        span = _anchor_span(pieces[index], knot, cursors[index])
-        if span is None:
+        first, end = _anchor_span(pieces[index], knot, cursors[index])
+        if end <= first:
             lost += [branch.triple for branch in knot.branches]
             continue
-        cursors[index] = span[1] + 1
-        twigs = [_twig(branch, encode) for branch in knot.branches]
-        lost += [twig.branch.triple for twig in twigs if not twig.ids]
-        anchors[index].append(_Anchor(*span, [twig for twig in twigs if twig.ids]))
+        cursors[index] = end
+        twigs = []
+        for branch in knot.branches:
+            parts = tuple([encode(part) for part in branch.parts])
+            size = sum([len(part.ids) for part in parts])
+            if size:
+                twigs.append(_Twig(branch, parts, size))
+            else:
+                lost.append(branch.triple)
+        anchors[index].append(_Anchor(first, end, twigs))
     return anchors, lost
 
 
-def _anchor_span(pieces: list[Piece], knot: Knot, cursor: int) -> tuple[int, int] | None:
-    first = cursor
-    while first < len(pieces) and pieces[first].end <= knot.mention.start:
-        first += 1
-    last = first
-    while last < len(pieces) and pieces[last].start < knot.mention.end:
-        last += 1
-    return (first, last - 1) if last > first else None
-
-
-def _twig(branch: Branch, encode: Encode) -> _Twig:
-    tokens = [(piece, part) for part in branch.parts for piece in encode(part)]
-    return _Twig(
-        branch,
-        [piece.id for piece, _ in tokens],
-        [part[piece.start : piece.end] for piece, part in tokens],
-    )
+def _anchor_span(pieces: Pieces, knot: Knot, cursor: int) -> tuple[int, int]:
+    """``[first, end)``, the pieces that the mention touches; end <= first when there is none."""
+    first = bisect_right(pieces.ends, knot.mention.start, cursor)
+    return first, bisect_left(pieces.starts, knot.mention.end, first)
 
 
 def _drop_branches(anchors: list[list[_Anchor]], room: int) -> list[Triple]:
     """Remove twigs from the back until their tokens fit ``room``; the removed, in tree order."""
     twigs = [(anchor, twig) for text in anchors for anchor in text for twig in anchor.twigs]
-    need = sum(len(twig.ids) for _, twig in twigs)
+    need = sum([twig.size for _, twig in twigs])
     dropped: list[Triple] = []
     while twigs and need > max(room, 0):
         anchor, twig = twigs.pop()
         anchor.twigs.pop()
-        need -= len(twig.ids)
-        dropped.insert(0, twig.branch.triple)
-    return dropped
-
-
-def _cut_trunk(texts: tuple[str, ...], pieces: list[list[Piece]], room: int) -> int:
-    """Shorten the longer text's pieces in place until all fit; the number of characters lost."""
-    lost = 0
-    for index, keep in enumerate(_shares([len(text) for text in pieces], room)):
-        if keep < len(pieces[index]):
-            del pieces[index][keep:]
-            end = pieces[index][-1].end if keep else 0
-            lost += len(texts[index]) - end
-    return lost
+        need -= twig.size
+        dropped.append(twig.branch.triple)
+    return dropped[::-1]
 
 
 def _shares(lengths: list[int], room: int) -> list[int]:
@@ -194,82 +198,69 @@ def _shares(lengths: list[int], room: int) -> list[int]:
 
 def _write(
     layout: TreeLayout,
-    texts: tuple[str, ...],
-    pieces: list[list[Piece]],
+    pieces: list[Pieces],
+    kept: list[int],
     anchors: list[list[_Anchor]],
     special: SpecialTokens,
 ) -> None:
-    positions = _Counter()
-    mentions = _Counter(1)
+    position, mention = 0, 1
     if special.cls is not None:
-        _append(layout, special.cls, "[CLS]", positions.take(), segment=0)
-    for segment, (text, trunk) in enumerate(zip(texts, pieces, strict=True)):
-        pending = (anchor for anchor in anchors[segment] if anchor.twigs)
-        anchor = next(pending, None)
-        for index, piece in enumerate(trunk):
-            inside = anchor is not None and index >= anchor.first
-            _append(
-                layout,
-                piece.id,
-                text[piece.start : piece.end],
-                positions.take(),
-                segment=segment,
-                mention=mentions.value if inside else 0,
-                span=(piece.start, piece.end),
-            )
-            if anchor is not None and index == anchor.last:
-                _hang(layout, anchor, mentions.take(), segment)
-                anchor = next(pending, None)
+        _append_special(layout, special.cls, position)
+        position += 1
+    for segment, (trunk, keep) in enumerate(zip(pieces, kept, strict=True)):
+        at = 0
+        for anchor in anchors[segment]:
+            if not anchor.twigs:
+                continue
+            _append_trunk(layout, trunk, at, anchor.end, position)
+            layout.mention_ids += [0] * (anchor.first - at)
+            layout.mention_ids += [mention] * (anchor.end - anchor.first)
+            position += anchor.end - at
+            at = anchor.end
+            # Each twig continues from the anchor's last token.
+            for twig in anchor.twigs:
+                _append_twig(layout, twig, position, mention)
+            mention += 1
+        _append_trunk(layout, trunk, at, keep, position)
+        layout.mention_ids += [0] * (keep - at)
+        position += keep - at
         if special.sep is not None:
-            _append(layout, special.sep, "[SEP]", positions.take(), segment=segment)
+            _append_special(layout, special.sep, position)
+            position += 1
+        layout.segment_ids += [segment] * (len(layout) - len(layout.segment_ids))
 
 
-def _hang(layout: TreeLayout, anchor: _Anchor, mention: int, segment: int) -> None:
-    """Append the anchor's twigs; each continues from the anchor's last token."""
-    after = layout.soft_positions[-1] + 1
-    for twig in anchor.twigs:
-        number = len(layout.branches) + 1
-        start = len(layout)
-        for step, (token_id, text) in enumerate(zip(twig.ids, twig.texts, strict=True)):
-            _append(
-                layout,
-                token_id,
-                text,
-                after + step,
-                segment=segment,
-                branch=number,
-                mention=mention,
-            )
-        layout.branches.append(PlacedBranch(twig.branch.triple, start, len(layout)))
-
-
-def _append(
-    layout: TreeLayout,
-    token_id: int,
-    text: str,
-    position: int,
-    *,
-    segment: int,
-    branch: int = 0,
-    mention: int = 0,
-    span: tuple[int, int] = (-1, -1),
-) -> None:
+def _append_special(layout: TreeLayout, token_id: int, position: int) -> None:
     layout.token_ids.append(token_id)
-    layout.token_texts.append(text)
     layout.soft_positions.append(position)
-    layout.branch_ids.append(branch)
-    layout.mention_ids.append(mention)
-    layout.segment_ids.append(segment)
-    layout.spans.append(span)
+    layout.branch_ids.append(0)
+    layout.mention_ids.append(0)
+    layout.starts.append(-1)
+    layout.ends.append(-1)
 
 
-class _Counter:
-    def __init__(self, value: int = 0) -> None:
-        self.value = value
+def _append_trunk(layout: TreeLayout, trunk: Pieces, at: int, end: int, position: int) -> None:
+    """Pieces ``[at, end)``, all but their mention ids."""
+    layout.token_ids += trunk.ids[at:end]
+    layout.soft_positions += range(position, position + end - at)
+    layout.branch_ids += [0] * (end - at)
+    layout.starts += trunk.starts[at:end]
+    layout.ends += trunk.ends[at:end]
 
-    def take(self) -> int:
-        self.value += 1
-        return self.value - 1
+
+def _append_twig(layout: TreeLayout, twig: _Twig, position: int, mention: int) -> None:
+    start = len(layout.token_ids)
+    for part in twig.pieces:
+        layout.token_ids += part.ids
+    nowhere = [-1] * twig.size
+    layout.soft_positions += range(position, position + twig.size)
+    layout.branch_ids += [len(layout.branches) + 1] * twig.size
+    layout.mention_ids += [mention] * twig.size
+    layout.starts += nowhere
+    layout.ends += nowhere
+    layout.branches.append(
+        PlacedBranch(twig.branch.triple, start, start + twig.size, twig.branch.parts, twig.pieces)
+    )
 
 
 def anchor_tokens(layout: TreeLayout, branch: PlacedBranch) -> Iterator[int]:

@@ -5,13 +5,18 @@ K-BERT (Liu et al., AAAI 2020), K-Query and K-Inject; the tree is one branch dee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kbert_cli.kg.graph import Graph
 from kbert_cli.kg.select import select_triples
 from kbert_cli.kg.triples import Triple
 from kbert_cli.mentions.finder import Mention
+
+_REMEMBERED = 65_536
+"""Names whose branches are kept at hand."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,7 @@ class Branch:
         return (predicate, value) if self.with_predicate else (value,)
 
 
-@dataclass(frozen=True)
-class Knot:
+class Knot(NamedTuple):
     """A mention in one of the texts, and the branches that hang on it."""
 
     text_index: int
@@ -49,44 +53,51 @@ class SentenceTree:
         return (branch for knot in self.knots for branch in knot.branches)
 
 
-def grow_tree(
-    texts: Sequence[str],
-    mentions: Sequence[Sequence[Mention]],
-    graph: Graph,
-    *,
-    max_entities: int,
-    predicate: bool,
-    select: str = "first",
-) -> SentenceTree:
-    """Hang ``max_entities`` triples of each mention on it, in the order that ``select`` says.
+class BranchSource:
+    """Chooses the branches of mentions; choices that hang on the name alone are remembered."""
 
-    Branches of one mention that would read alike (the same object under two predicates, when the
-    predicate is left out) are injected once.
+    def __init__(
+        self, graph: Graph, *, max_entities: int, predicate: bool, select: str = "first"
+    ) -> None:
+        """``max_entities`` triples a mention, in the order that ``select`` says.
+
+        Branches of one mention that would read alike (the same object under two predicates, when
+        the predicate is left out) are injected once.
+        """
+        self._graph = graph
+        self._limit = max_entities
+        self._predicate = predicate
+        self._select = select
+        self._known = functools.lru_cache(maxsize=_REMEMBERED)(lambda name: self._choose(name, ""))
+
+    def branches_of(self, name: str, text: str) -> tuple[Branch, ...]:
+        """The branches of a mention ``name`` in the sentence ``text``."""
+        return self._choose(name, text) if self._select == "similar" else self._known(name)
+
+    def _choose(self, name: str, text: str) -> tuple[Branch, ...]:
+        chosen: dict[tuple[str, ...], Branch] = {}
+        if self._limit:
+            for triple in select_triples(self._select, self._graph, name, text):
+                branch = Branch(triple, self._predicate)
+                chosen.setdefault(branch.parts, branch)
+                if len(chosen) == self._limit:
+                    break
+        return tuple(chosen.values())
+
+
+def grow_tree(
+    texts: Sequence[str], mentions: Sequence[Sequence[Mention]], source: BranchSource
+) -> SentenceTree:
+    """Hang the branches of each mention on it.
 
     Args:
         texts: one text, or the two of a pair.
         mentions: the mentions of each text, in text order, not overlapping.
     """
-    knots = tuple(
-        Knot(
-            index,
-            mention,
-            _branches(
-                select_triples(select, graph, mention.name, texts[index]), max_entities, predicate
-            ),
-        )
+    branches_of = source.branches_of
+    knots = [
+        Knot(index, mention, branches_of(mention.name, texts[index]))
         for index, found in enumerate(mentions)
         for mention in found
-    )
-    return SentenceTree(tuple(texts), knots)
-
-
-def _branches(triples: Iterable[Triple], limit: int, predicate: bool) -> tuple[Branch, ...]:
-    chosen: dict[tuple[str, ...], Branch] = {}
-    if limit:
-        for triple in triples:
-            branch = Branch(triple, predicate)
-            chosen.setdefault(branch.parts, branch)
-            if len(chosen) == limit:
-                break
-    return tuple(chosen.values())
+    ]
+    return SentenceTree(tuple(texts), tuple(knots))
