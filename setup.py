@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
-VERSION = re.search(r'__version__ = "(.+)"', (HERE / "kbert_cli/__init__.py").read_text())[1]
+VERSION = re.search(r'__version__ = "(.+)"', (HERE / "kbert_cli/version.py").read_text())[1]
 
 TEST = [
     "hypothesis>=6.100",

@@ -4,6 +4,7 @@
 ``encoder/``         a Hugging Face folder: weights (safetensors), config, tokenizer
 ``head.safetensors`` the task's head
 ``metrics.jsonl``    what was logged while training
+``test_units.npy``   what each test example adds to the primary figure, for comparisons
 ``metrics.json``     written last: a folder that has it is complete
 """
 
@@ -15,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbert_cli import __version__
 from kbert_cli.config import FinetuneConfig
 from kbert_cli.errors import KbertError
 from kbert_cli.files import named_output_errors, read_json, write_json
+from kbert_cli.version import __version__
 
 CONFIG, METRICS, LOG = "config.json", "metrics.json", "metrics.jsonl"
 ENCODER, HEAD = "encoder", "head.safetensors"
+UNITS = "test_units.npy"
 RUNS = Path("runs")
 
 
@@ -104,6 +106,7 @@ def make_run_folder(output: Path | None, name: str) -> Path:
             output.mkdir(parents=True, exist_ok=True)
             (output / METRICS).unlink(missing_ok=True)
             (output / LOG).unlink(missing_ok=True)
+            (output / UNITS).unlink(missing_ok=True)
             return output
         RUNS.mkdir(exist_ok=True)
         stamp = time.strftime("%Y%m%d-%H%M%S")

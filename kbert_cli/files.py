@@ -45,6 +45,33 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
 
 
+def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str]]:
+    """As ``read_lines``, but only the lines that begin at bytes ``first`` to ``end`` - 1.
+
+    Numbers count from the first of these lines.
+    """
+    number = 0
+    try:
+        with open(path, "rb") as stream:
+            if first:
+                # A line that began before belongs to who is before.
+                stream.seek(first - 1)
+                stream.readline()
+            position = stream.tell()
+            while position < end and (raw := stream.readline()):
+                number += 1
+                line = raw.decode("utf-8" if position else "utf-8-sig")
+                position += len(raw)
+                yield number, line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise KbertError(
+            f"{path}: line {number + 1} of the part that begins at byte {first} is not UTF-8 "
+            f"(byte 0x{error.object[error.start]:02x})"
+        ) from None
+    except OSError as error:
+        raise KbertError(f"cannot read {path}: {error.strerror}") from None
+
+
 @contextlib.contextmanager
 def _open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     if str(path) == STDIN:

@@ -37,16 +37,26 @@ class OddRows:
     """Lines with more or fewer cells than the table."""
 
 
-def open_input(path: str, pipeline: Pipeline, texts: int) -> Table:
-    """The table at ``path`` (``-``: standard input), read as the run's task reads it."""
-    return open_table(path, pipeline.task.columns, texts=texts)
+def open_input(
+    path: str, pipeline: Pipeline, texts: int, span: tuple[int, int] | None = None
+) -> Table:
+    """The table at ``path`` (``-``: standard input), read as the run's task reads it.
+
+    Args:
+        span: read only the rows that begin in these bytes.
+    """
+    return open_table(path, pipeline.task.columns, texts=texts, span=span)
 
 
 def predict_rows(
-    pipeline: Pipeline, table: Table, odd: OddRows, *, batch_size: int = 64
+    pipeline: Pipeline, table: Table, odd: OddRows, *, batch_size: int = 64, skip: int = 0
 ) -> Iterator[PredictedRow]:
-    """Predict a table row by row, in order, whatever its length."""
-    rows = unlabelled_examples(table, pipeline.task.columns)
+    """Predict a table row by row, in order, whatever its length.
+
+    Args:
+        skip: rows that are passed over, because they are predicted already.
+    """
+    rows = itertools.islice(unlabelled_examples(table, pipeline.task.columns), skip, None)
     while chunk := list(itertools.islice(rows, CHUNK)):
         examples = [example for _, example in chunk]
         predictions = pipeline.predict(examples, batch_size=batch_size)

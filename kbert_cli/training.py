@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from kbert_cli import __version__
 from kbert_cli.allocation import keep_freed_memory
 from kbert_cli.checkpoint import (
     LOG,
     METRICS,
+    UNITS,
     RunRecord,
     check_output,
     make_run_folder,
@@ -46,6 +46,7 @@ from kbert_cli.preparation import (
 )
 from kbert_cli.reporting import Reporter
 from kbert_cli.tasks.base import Scores
+from kbert_cli.version import __version__
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def finetune(
     trained = _train(pipeline, corpus, items, folder, reporter)
     metrics = {
         **trained,
-        "test": _test(pipeline, corpus, reporter),
+        "test": _test(pipeline, corpus, folder, reporter),
         "tree": tree_statistics(items["train"]),
         "seconds": round(time.monotonic() - started, 1),
         "versions": {"kbert": __version__, "torch": torch.__version__},
@@ -163,9 +164,13 @@ def total_steps(training: TrainingConfig, items: int) -> int:
     return math.ceil(training.epochs * math.ceil(items / training.batch_size))
 
 
-def _test(pipeline: Pipeline, corpus: Corpus, reporter: Reporter) -> dict[str, Any] | None:
+def _test(
+    pipeline: Pipeline, corpus: Corpus, folder: Path, reporter: Reporter
+) -> dict[str, Any] | None:
     if not corpus.test:
         return None
     with reporter.progress("scoring test", len(corpus.test)) as advance:
         predictions = pipeline.predict(corpus.test, on_batch=advance)
+    with named_output_errors(folder):
+        np.save(folder / UNITS, pipeline.task.units(corpus.test, predictions))
     return pipeline.task.score(corpus.test, predictions, pipeline.labels).as_dict()

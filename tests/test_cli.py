@@ -1,6 +1,7 @@
 """The real command, from a graph and a corpus to predictions."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from kbert_cli.cli.main import run
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.reader import read_split
+from kbert_cli.shards import Shard, parse_shard
 from kbert_cli.tasks.bio import spans_of
 
 from .conftest import run_kbert
@@ -409,3 +411,82 @@ def test_interruption_is_130(here, monkeypatch, capsys):
     monkeypatch.setattr("kbert_cli.cli.kg.look.bundled_graphs", interrupt)
     assert here(["kg", "list"]) == 130
     assert "Interrupted" in capsys.readouterr().err
+
+
+def assert_same_rows(one, other):
+    """Equal lines, but for rounding in a score: batches differ."""
+    for a, b in zip(
+        one.read_text("utf-8").split("\n"), other.read_text("utf-8").split("\n"), strict=True
+    ):
+        split = r"(0\.\d+|1\.0)(?=\}?$)"
+        (a, *first), (b, *second) = re.split(split, a), re.split(split, b)
+        assert a == b
+        assert [float(x or 0) for x in first[:1]] == pytest.approx(
+            [float(x or 0) for x in second[:1]], abs=1e-4
+        )
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_parts_joined_are_the_whole(here, work, classifier, capsys, form):
+    arguments = ["predict", "classification.tsv", "--run", str(classifier), "-q", "--format", form]
+    assert here([*arguments, "--output", "whole"]) == 0
+    for count in (1, 3, 40):
+        for index in reversed(range(count)):
+            shard = f"{index}/{count}"
+            assert here([*arguments, "--output", "parts", "--shard", shard]) == 0
+            if index:
+                assert here(["merge", "parts"]) == 1
+                assert "are not complete" in capsys.readouterr().err
+        assert here(["merge", "parts", "--remove"]) == 0
+        assert_same_rows(work / "parts", work / "whole")
+        assert not list(work.glob("parts.*"))
+
+
+def test_parts_of_a_file_without_header_and_last_line_end(here, work, classifier):
+    (work / "bare.tsv").write_text("1\t头痛甲\n0\t今天好\n1\t头痛", encoding="utf-8")
+    arguments = ["predict", "bare.tsv", "--run", str(classifier), "-q", "--output"]
+    assert here([*arguments, "bare.out"]) == 0
+    for index in range(2):
+        assert here([*arguments, "bare.parts", "--shard", f"{index}/2"]) == 0
+    assert here(["merge", "bare.parts", "--remove"]) == 0
+    assert_same_rows(work / "bare.parts", work / "bare.out")
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.02, 0.5, 0.97])
+def test_a_broken_output_is_gone_on_with(here, work, classifier, capsys, kept):
+    arguments = ["predict", "classification.tsv", "--run", str(classifier), "--output", "broken"]
+    assert here([*arguments, "-q"]) == 0
+    whole = (work / "broken").read_bytes()
+    (work / "broken").unlink()
+    (work / "broken.part").write_bytes(whole[: int(len(whole) * kept)])
+    assert here([*arguments, "--resume"]) == 0
+    (work / "whole").write_bytes(whole)
+    assert_same_rows(work / "broken", work / "whole")
+    errors = capsys.readouterr().err
+    assert ("rows are there already" in errors) == (kept >= 0.5)
+    assert here([*arguments, "--resume"]) == 1
+    assert "broken is complete" in capsys.readouterr().err
+    (work / "broken").unlink()
+    assert here([*arguments, "--resume", "-q"]) == 0
+    assert_same_rows(work / "broken", work / "whole")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--shard", "2/2", "--output", "x"], "K from 0 to N - 1"),
+        (["--shard", "a", "--output", "x"], "K from 0 to N - 1"),
+        (["--shard", "auto", "--output", "x"], "needs RANK and WORLD_SIZE"),
+        (["--shard", "0/2"], "need --output"),
+        (["--resume"], "need --output"),
+    ],
+)
+def test_wrong_parts_are_named(here, classifier, capsys, options, message):
+    assert here(["predict", "classification.tsv", "--run", str(classifier), *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_the_launchers_environment_names_the_part():
+    assert parse_shard("auto", {"RANK": "3", "WORLD_SIZE": "8"}) == Shard(3, 8)
+    slurm = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+    assert parse_shard("auto", slurm) == Shard(1, 2)

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import json
+import os
 import pickle
 import random
 import signal
@@ -253,6 +254,15 @@ def test_a_graph_pickles_as_its_path(tmp_path):
         (lambda folder: (folder / "manifest.json").write_text("{}"), "is no compiled graph"),
         (lambda folder: edit(folder / "manifest.json", version=99), "format 99"),
         (lambda folder: edit(folder / "manifest.json", sources=[{}]), "is damaged"),
+        (lambda folder: edit(folder / "manifest.json", files={}), "it lacks triples.trie"),
+        (
+            lambda folder: edit(
+                folder / "manifest.json",
+                files=json.loads((folder / "manifest.json").read_text())["files"]
+                | {"../x": {"bytes": 0, "sha256": ""}},
+            ),
+            "names files elsewhere: ../x",
+        ),
     ],
 )
 def test_a_damaged_or_foreign_graph_is_never_mapped(tmp_path, change, message):
@@ -334,6 +344,21 @@ def test_a_home_that_cannot_be_written_is_replaced_with_a_note(kbert, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "cannot be written: compiled graphs go to" in done.stderr
+
+
+def test_two_processes_may_compile_the_same_graph_at_once(tmp_path):
+    triples = [(f"名{i}", "是", f"物{i}") for i in range(30_000)]
+    spo(tmp_path, triples)
+    command = [sys.executable, "-m", "kbert_cli", "kg", "show", "kg.spo", "名7", "-q"]
+    environment = {**os.environ, "KBERT_HOME": str(tmp_path / "home")}
+    running = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for process in running:
+        assert "物7".encode() in process.communicate()[0]
+        assert process.returncode == 0
+    assert not list((tmp_path / "home/compiled").glob(".building-*"))
 
 
 def test_named_graphs_from_build_to_use(kbert, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -14,7 +15,7 @@ from kbert_cli.cli.options import (
     quiet_option,
     training_options,
 )
-from kbert_cli.config import FinetuneConfig, InjectionConfig, TrainingConfig
+from kbert_cli.config import FinetuneConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.encoder_catalog import DEFAULT_ENCODER, bundled_encoders
 from kbert_cli.kg.catalog import bundled_graphs
@@ -75,23 +76,7 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
 @training_options
 @json_option
 @quiet_option
-def finetune(
-    task: str,
-    kg: tuple[str, ...],
-    method: str,
-    model: str,
-    attention: str,
-    corpus: str | None,
-    train: str | None,
-    dev: str | None,
-    test: str | None,
-    output: str | None,
-    force: bool,
-    injection: InjectionConfig,
-    training: TrainingConfig,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def finetune(output: str | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Fine-tune an encoder on a task, with a graph injected.
 
     The weights of the best epoch on the dev split are kept; the test split is scored once, with
@@ -103,20 +88,7 @@ def finetune(
     kbert finetune --kg none --task ner          the baseline without a graph
     """
     reporter = ConsoleReporter(quiet=quiet)
-    reporter.note(_about(model))
-    files = _split_files(task, kg, corpus, SplitFiles(train or "", dev, test), reporter)
-    config = FinetuneConfig(
-        task=task,
-        kg=kg,
-        method=method,
-        model=model,
-        train=files.train,
-        dev=files.dev,
-        test=files.test,
-        attention=attention,
-        injection=injection,
-        training=training,
-    )
+    config = finetune_config(options, reporter)
     from kbert_cli.training import finetune as run_finetune
 
     result = run_finetune(config, reporter, output=Path(output) if output else None, force=force)
@@ -127,6 +99,28 @@ def finetune(
         if result.metrics[split]:
             print_scores(_TITLES[split], result.metrics[split])
     click.echo(f"run: {result.folder}")
+
+
+def finetune_config(options: dict[str, Any], reporter: ConsoleReporter) -> FinetuneConfig:
+    """The configuration that parsed options of this command stand for.
+
+    The encoder, and a bundled corpus that is chosen, are noted.
+    """
+    reporter.note(_about(options["model"]))
+    given = SplitFiles(options["train"] or "", options["dev"], options["test"])
+    files = _split_files(options["task"], options["kg"], options["corpus"], given, reporter)
+    return FinetuneConfig(
+        task=options["task"],
+        kg=options["kg"],
+        method=options["method"],
+        model=options["model"],
+        train=files.train,
+        dev=files.dev,
+        test=files.test,
+        attention=options["attention"],
+        injection=options["injection"],
+        training=options["training"],
+    )
 
 
 def _about(model: str) -> str:

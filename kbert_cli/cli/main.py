@@ -7,16 +7,18 @@ import sys
 
 import click
 
-from kbert_cli import __version__
+from kbert_cli.cli.compare import compare
 from kbert_cli.cli.convert_checkpoint import convert_checkpoint
 from kbert_cli.cli.corpus import corpus
 from kbert_cli.cli.evaluate import evaluate
 from kbert_cli.cli.finetune import finetune
 from kbert_cli.cli.inspect_tree import inspect_tree
 from kbert_cli.cli.kg import kg
+from kbert_cli.cli.merge import merge
 from kbert_cli.cli.predict import predict
 from kbert_cli.cli.pretrain import pretrain
 from kbert_cli.errors import KbertError
+from kbert_cli.version import __version__
 
 INTERRUPTED = 130
 
@@ -35,7 +37,9 @@ def cli() -> None:
 
 for command in (
     finetune,
+    compare,
     predict,
+    merge,
     evaluate,
     inspect_tree,
     kg,

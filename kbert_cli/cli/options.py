@@ -63,6 +63,20 @@ def with_options(options: list[Any], gather: Callable[[Command], Any]) -> Callab
 
 _INJECTION = InjectionConfig()
 
+gather_injection = gathered(
+    InjectionConfig,
+    "injection",
+    (
+        "max_entities",
+        "predicate",
+        "select",
+        "min_mention_length",
+        "max_length",
+        "soft_position",
+        "visible_matrix",
+    ),
+)
+
 injection_options = with_options(
     [
         click.option(
@@ -111,22 +125,26 @@ injection_options = with_options(
             help="Hide branches from unrelated tokens, or not (ablation).",
         ),
     ],
-    gathered(
-        InjectionConfig,
-        "injection",
-        (
-            "max_entities",
-            "predicate",
-            "select",
-            "min_mention_length",
-            "max_length",
-            "soft_position",
-            "visible_matrix",
-        ),
-    ),
+    gather_injection,
 )
 
 _TRAINING = TrainingConfig()
+
+gather_training = gathered(
+    TrainingConfig,
+    "training",
+    (
+        "epochs",
+        "batch_size",
+        "learning_rate",
+        "warmup",
+        "weight_decay",
+        "dropout",
+        "pooling",
+        "seed",
+        "precision",
+    ),
+)
 
 training_options = with_options(
     [
@@ -186,21 +204,7 @@ training_options = with_options(
             help="Of the arithmetic; auto is bf16 on a GPU that has it, else fp32.",
         ),
     ],
-    gathered(
-        TrainingConfig,
-        "training",
-        (
-            "epochs",
-            "batch_size",
-            "learning_rate",
-            "warmup",
-            "weight_decay",
-            "dropout",
-            "pooling",
-            "seed",
-            "precision",
-        ),
-    ),
+    gather_training,
 )
 
 

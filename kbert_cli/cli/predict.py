@@ -14,8 +14,12 @@ import click
 from kbert_cli.checkpoint import newest_run
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import batch_size_option, moved_kg_option, quiet_option, run_option
-from kbert_cli.errors import name_some
-from kbert_cli.files import named_output_errors
+from kbert_cli.errors import KbertError, name_some
+from kbert_cli.files import STDIN, named_output_errors
+from kbert_cli.shards import mark_done, parse_shard
+
+FLUSHED = 1_000
+"""Rows between writes to disk."""
 
 
 @click.command()
@@ -31,6 +35,13 @@ from kbert_cli.files import named_output_errors
     show_default=True,
     help="Of the output.",
 )
+@click.option(
+    "--shard",
+    metavar="K/N",
+    help="Predict part K (from 0) of N only, into a file of its own beside --output; auto asks "
+    "RANK and WORLD_SIZE, or SLURM_ARRAY_TASK_ID and _COUNT. kbert merge joins the parts.",
+)
+@click.option("--resume", is_flag=True, help="Go on with an --output that was broken off.")
 @batch_size_option
 @quiet_option
 def predict(
@@ -39,6 +50,8 @@ def predict(
     kg: tuple[str, ...],
     output: str | None,
     form: str,
+    shard: str | None,
+    resume: bool,
     batch_size: int,
     quiet: bool,
 ) -> None:
@@ -49,6 +62,11 @@ def predict(
     `prediction` (a tag a character) and `entities` (JSON, with character offsets).
     """
     reporter = ConsoleReporter(quiet=quiet)
+    part = parse_shard(shard)
+    if output is None and (part or resume):
+        raise KbertError("--shard and --resume need --output", "Standard output has no parts.")
+    if part and file == STDIN:
+        raise KbertError("--shard needs a file: standard input cannot be read in parts")
     folder = run or newest_run()
     reporter.note(f"run: {folder}")
 
@@ -56,15 +74,41 @@ def predict(
     from kbert_cli.prediction import OddRows, added_names, open_input, predict_rows
 
     pipeline, record = open_pipeline(folder, kg=kg)
-    table = open_input(file, pipeline, record.texts)
+    target, span = output, None
+    if part:
+        assert output
+        target, span = part.output(output), part.span(_size(file))
+    table = open_input(file, pipeline, record.texts, span)
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()
-    with _sink(output) as stream, reporter.progress("predicting") as advance:
-        write = _writer(form, stream, table.header, table.columns.width, added_names(pipeline))
-        for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size):
+    rows = 0
+    with _sink(target, resume) as stream, reporter.progress("predicting") as advance:
+        headed = form == "tsv" and table.header is not None
+        done = _rows_in(stream) - headed if resume else 0
+        if done > 0:
+            reporter.note(f"{target}.part: {done:,} rows are there already")
+        write = _writer(
+            form,
+            stream,
+            table.header,
+            table.columns.width,
+            added_names(pipeline),
+            begun=done >= 0 and resume and stream.tell() > 0,
+        )
+        rows = skip = max(done, 0)
+        for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size, skip=skip):
             write(predicted.row.cells, predicted.added)
+            rows += 1
+            if rows % FLUSHED == 0:
+                # What was computed is on disk, whatever happens next.
+                stream.flush()
             advance(1)
+    if part:
+        assert output
+        mark_done(
+            part, output, {"rows": rows, "header": headed, "run": str(folder), "format": form}
+        )
     for what, lines in (("no text", odd.empty), ("another number of columns", odd.wrong_width)):
         if lines:
             reporter.warn(
@@ -73,7 +117,7 @@ def predict(
 
 
 @contextlib.contextmanager
-def _sink(output: str | None) -> Iterator[IO[str]]:
+def _sink(output: str | None, resume: bool) -> Iterator[IO[str]]:
     """Standard output, or ``FILE.part`` that becomes FILE when all is written."""
     if output is None:
         yield sys.stdout
@@ -81,10 +125,46 @@ def _sink(output: str | None) -> Iterator[IO[str]]:
         return
     part = Path(f"{output}.part")
     with named_output_errors(output):
+        if resume and not part.exists():
+            if Path(output).exists():
+                raise KbertError(f"{output} is complete", "There is nothing to resume.")
+            resume = False
+        if resume:
+            _cut_last_line(part)
         # Not removed on an error: what was computed is not lost.
-        with open(part, "w", encoding="utf-8", newline="\n") as stream:
+        with open(part, "a+" if resume else "w+", encoding="utf-8", newline="\n") as stream:
             yield stream
         part.replace(output)
+
+
+def _cut_last_line(part: Path) -> None:
+    """Drop a last line that was not written whole."""
+    with open(part, "rb+") as stream:
+        size = stream.seek(0, 2)
+        while size:
+            first = max(0, size - (1 << 16))
+            stream.seek(first)
+            found = stream.read(size - first).rfind(b"\n")
+            if found >= 0:
+                stream.truncate(first + found + 1)
+                return
+            size = first
+        stream.truncate(0)
+
+
+def _rows_in(stream: IO[str]) -> int:
+    """Lines of an output that is open for appending; the place stays at its end."""
+    stream.seek(0)
+    count = sum(1 for _ in stream)
+    stream.seek(0, 2)
+    return count
+
+
+def _size(file: str) -> int:
+    try:
+        return Path(file).stat().st_size
+    except OSError as error:
+        raise KbertError(f"cannot read {file}: {error.strerror}") from None
 
 
 def _writer(
@@ -93,10 +173,12 @@ def _writer(
     header: tuple[str, ...] | None,
     width: int,
     added_names: tuple[str, ...],
+    *,
+    begun: bool = False,
 ) -> Callable[[tuple[str, ...], dict[str, Any]], None]:
     names = header or tuple(f"column_{number}" for number in range(1, width + 1))
     free = {name: _free_name(name, names) for name in added_names}
-    if header and form == "tsv":
+    if header and form == "tsv" and not begun:
         stream.write("\t".join((*header, *free.values())) + "\n")
 
     def write(cells: tuple[str, ...], added: dict[str, Any]) -> None:

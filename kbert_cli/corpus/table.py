@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kbert_cli.corpus.columns import ColumnNames, Columns, counted_columns, header_columns
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_lines
+from kbert_cli.files import read_lines, read_span
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,26 @@ class Table:
     rows: Iterator[Row]
 
 
-def open_table(path: str | Path, names: ColumnNames, *, texts: int | None = None) -> Table:
+def open_table(
+    path: str | Path,
+    names: ColumnNames,
+    *,
+    texts: int | None = None,
+    span: tuple[int, int] | None = None,
+) -> Table:
     """Open a table and find out its columns from the header, or from the first row's width.
 
     Args:
         names: the columns of the task.
         texts: the number of texts that the model takes, when known.
+        span: read only the rows that begin in these bytes of the file.
 
     Raises:
         KbertError: the file is missing, empty or not UTF-8, or its header lacks a column.
     """
-    rows = (Row(number, tuple(line.split("\t"))) for number, line in read_lines(path))
+    rows: Iterator[Row] = (
+        Row(number, tuple(line.split("\t"))) for number, line in read_lines(path)
+    )
     first = next(rows, None)
     if first is None:
         raise KbertError(f"{path} is empty")
@@ -52,7 +61,12 @@ def open_table(path: str | Path, names: ColumnNames, *, texts: int | None = None
         columns = header_columns(first.cells, names)
     except KbertError as error:
         raise KbertError(f"{path}:{first.line}: {error.what}", error.hint) from None
-    if columns is not None:
-        return Table(str(path), first.cells, columns, rows)
-    columns = counted_columns(len(first.cells), names, texts)
-    return Table(str(path), None, columns, itertools.chain([first], rows))
+    header = first.cells if columns is not None else None
+    columns = columns or counted_columns(len(first.cells), names, texts)
+    if span is not None:
+        rows = (Row(number, tuple(line.split("\t"))) for number, line in read_span(path, *span))
+        if header and span[0] == 0:
+            next(rows, None)
+    elif not header:
+        rows = itertools.chain([first], rows)
+    return Table(str(path), header, columns, rows)

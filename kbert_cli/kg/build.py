@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from kbert_cli import __version__
 from kbert_cli.errors import KbertError
 from kbert_cli.files import BLANKS, STDIN, named_output_errors, write_json
 from kbert_cli.kg.compiled import (
@@ -27,12 +26,13 @@ from kbert_cli.kg.compiled import (
     TRIPLES,
 )
 from kbert_cli.kg.keys import matching_key
-from kbert_cli.kg.manifest import Manifest
+from kbert_cli.kg.manifest import Manifest, is_compiled
 from kbert_cli.kg.sources import COMPRESSIONS, SourceFormat, read_source_lines
 from kbert_cli.kg.table import TRIE
 from kbert_cli.kg.table_builder import LINE_CAP, TableBuilder
 from kbert_cli.kg.triples import ReadReport, Triple, read_triples
 from kbert_cli.reporting import Reporter
+from kbert_cli.version import __version__
 
 _BUILDING = ".building-"
 _COMPRESSION_RATE = 8
@@ -94,16 +94,25 @@ def build_graph(
         try:
             manifest = _Builder(sources, work, settings, aliases, reporter).build()
             work.chmod(0o755)
-            if folder.exists():
+            if replace and folder.exists():
                 old = work.with_name(work.name + "-old")
                 folder.replace(old)
                 work.replace(folder)
                 shutil.rmtree(old)
             else:
-                work.replace(folder)
+                _put(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def _put(work: Path, folder: Path) -> None:
+    try:
+        work.replace(folder)
+    except OSError:
+        # Another process compiled the same sources meanwhile: its graph is as good.
+        if not is_compiled(folder):
+            raise
 
 
 def _remove_dead_builds(parent: Path) -> None:

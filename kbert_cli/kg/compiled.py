@@ -10,11 +10,13 @@ from zlib import crc32
 
 from kbert_cli.kg.keys import matching_key
 from kbert_cli.kg.manifest import Manifest, read_manifest, require_verified
-from kbert_cli.kg.table import TRIE, Table
+from kbert_cli.kg.table import SUFFIXES, TRIE, Table
 from kbert_cli.kg.triples import Triple
 
 TRIPLES, ALIASES, DESCRIPTIONS = "triples", "aliases", "descriptions"
 PREDICATES, OBJECT_COUNTS, FOLDING = "predicates.json", "objects.counts", "folding.json"
+NEEDED = (*(TRIPLES + suffix for suffix in SUFFIXES), PREDICATES, OBJECT_COUNTS)
+"""Files without which there is no graph."""
 
 
 class CompiledGraph:
@@ -28,7 +30,7 @@ class CompiledGraph:
         """
         self.folder = folder
         self.manifest: Manifest = read_manifest(folder)
-        require_verified(folder, self.manifest)
+        require_verified(folder, self.manifest, NEEDED)
         self._triples = Table(folder, TRIPLES)
         self._reach = self.manifest.longest_name
         self._aliases = self._optional(ALIASES)
@@ -95,8 +97,8 @@ class CompiledGraph:
         return self._predicate_counts
 
     def triple_counts(self) -> list[int]:
-        """How many triples each subject has."""
-        return [self._triples.count(name) for name in self._triples.names()]
+        """How many triples each subject has, in no particular order."""
+        return self._triples.line_counts()
 
     def entities_of(self, alias: str) -> list[str]:
         """The subjects that ``alias`` leads to, in the order of the mention table."""

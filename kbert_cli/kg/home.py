@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from kbert_cli import __version__
 from kbert_cli.errors import KbertError
 from kbert_cli.files import write_json
 from kbert_cli.kg.build import BuildSettings, build_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.manifest import VERSION, is_compiled, sha256_of
 from kbert_cli.reporting import Reporter
+from kbert_cli.version import __version__
 
 _NAMED, _CACHED, _SEEN = "graphs", "compiled", "seen"
 
@@ -88,7 +88,7 @@ def open_source_graph(files: Sequence[Path], reporter: Reporter) -> CompiledGrap
         if not is_compiled(folder):
             shown = files[0] if len(files) == 1 else f"{len(files)} files in {files[0].parent}"
             reporter.note(f"{shown}: compiling this graph, once; it is kept in {home / _CACHED}")
-            build_graph(list(files), folder, BuildSettings(), reporter, replace=True)
+            build_graph(list(files), folder, BuildSettings(), reporter)
         write_json(seen, key)
     return CompiledGraph(home / _CACHED / key)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,8 +80,8 @@ def is_compiled(folder: Path) -> bool:
     return (folder / MANIFEST).is_file()
 
 
-def require_verified(folder: Path, manifest: Manifest) -> None:
-    """Return only when the files are those of the manifest.
+def require_verified(folder: Path, manifest: Manifest, needed: Sequence[str]) -> None:
+    """Return only when the files are those of the manifest, and ``needed`` are among them.
 
     Hashing takes seconds for a large graph, so sizes and times of the last verified state are kept;
     files that differ from it are hashed again.
@@ -88,6 +89,15 @@ def require_verified(folder: Path, manifest: Manifest) -> None:
     Raises:
         KbertError: a file is missing, or differs.
     """
+    lacking = [name for name in needed if name not in manifest.files]
+    strange = [name for name in manifest.files if Path(name).name != name]
+    if lacking or strange:
+        raise KbertError(
+            f"{folder / MANIFEST} is damaged: it lacks {', '.join(lacking)}"
+            if lacking
+            else f"{folder / MANIFEST} names files elsewhere: {', '.join(strange)}",
+            _REBUILD,
+        )
     try:
         stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -101,3 +101,11 @@ class Task(Protocol):
     ) -> Scores:
         """Hold predictions against labels."""
         ...
+
+    def units(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:
+        """[u, 2] float64: the primary figure is the sum of the first column over the second's.
+
+        A unit is an example, or a question with its answers: what is drawn at random when two runs
+        are compared.
+        """
+        ...

@@ -58,6 +58,15 @@ def decode(
     return Prediction(labels[best], float(summary[best]))
 
 
+def units(examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:
+    """[e, 2]: whether the label is right; one."""
+    right = [
+        str(example.label) == str(item.label)
+        for example, item in zip(examples, predictions, strict=True)
+    ]
+    return np.stack([np.array(right, float), np.ones(len(right))], 1)
+
+
 def score(
     examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
 ) -> Scores:

@@ -84,6 +84,24 @@ def decode(
     return Prediction(character_tags(summary, spans, length, labels))
 
 
+def units(examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:
+    """[e, 2]: twice the right entities; predicted and gold ones together."""
+    counts = [
+        count_entities([tuple(example.label or ())], [tuple(item.label)])
+        for example, item in zip(examples, predictions, strict=True)
+    ]
+    return np.array(
+        [
+            (
+                2 * sum(one.right for one in kinds.values()),
+                sum(one.predicted + one.gold for one in kinds.values()),
+            )
+            for kinds in counts
+        ],
+        float,
+    ).reshape(-1, 2)
+
+
 def score(
     examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
 ) -> Scores:

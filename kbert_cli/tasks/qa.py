@@ -10,7 +10,7 @@ from kbert_cli.corpus.columns import QA
 from kbert_cli.corpus.example import Example
 from kbert_cli.tasks import classification
 from kbert_cli.tasks.base import Prediction, Scores
-from kbert_cli.tasks.ranking import rank_answers
+from kbert_cli.tasks.ranking import rank_answers, reciprocal_ranks
 from kbert_cli.tasks.sentence import class_scores
 
 name = "qa"
@@ -47,6 +47,21 @@ def decode(
 ) -> Prediction:
     """The label, and the probability that the answer is right."""
     return Prediction(labels[int(summary.argmax())], float(summary[labels.index(POSITIVE)]))
+
+
+def units(examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:
+    """[q, 2]: a question's reciprocal rank, and one; without question ids, F1's parts a pair."""
+    positive = np.array([example.label == POSITIVE for example in examples], float)
+    groups = [example.group for example in examples]
+    if None in groups or not groups:
+        predicted = np.array([item.label == POSITIVE for item in predictions], float)
+        return np.stack([2 * positive * predicted, positive + predicted], 1)
+    ranks = reciprocal_ranks(
+        [str(group) for group in groups],
+        [item.score or 0.0 for item in predictions],
+        [bool(one) for one in positive],
+    )
+    return np.stack([ranks, np.ones(len(ranks))], 1)
 
 
 def score(
