@@ -29,13 +29,23 @@ setup(
     long_description_content_type="text/markdown",
     license="MIT",
     python_requires=">=3.10",
-    # kgs/ and corpora/ stand at the top for people and inside the package for pip.
-    packages=[*find_packages(include=["kbert_cli*"]), "kbert_cli._kgs", "kbert_cli._corpora"],
-    package_dir={"kbert_cli._kgs": "kgs", "kbert_cli._corpora": "corpora"},
+    # kgs/, corpora/ and encoders/ stand at the top for people and inside the package for pip.
+    packages=[
+        *find_packages(include=["kbert_cli*"]),
+        "kbert_cli._kgs",
+        "kbert_cli._corpora",
+        "kbert_cli._encoders",
+    ],
+    package_dir={
+        "kbert_cli._kgs": "kgs",
+        "kbert_cli._corpora": "corpora",
+        "kbert_cli._encoders": "encoders",
+    },
     package_data={
         "kbert_cli": ["py.typed"],
         "kbert_cli._kgs": ["*.spo", "*.toml"],
         "kbert_cli._corpora": ["*/*.tsv", "*/*.toml"],
+        "kbert_cli._encoders": ["*/*.safetensors", "*/*.json", "*/*.toml", "*/*.md"],
     },
     install_requires=[
         "accelerate>=1.1",

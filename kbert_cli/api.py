@@ -165,7 +165,7 @@ def predict(texts: Sequence[str | Sequence[str]], run: str | Path | None = None)
     return load(run)(texts)
 
 
-def tree(
+def inspect_tree(
     text: str | Sequence[str],
     kg: str | Sequence[str] = "medical",
     *,
@@ -174,7 +174,7 @@ def tree(
 ) -> dict[str, Any]:
     """The sentence tree of a text (or pair), as ``kbert inspect-tree --format json`` prints it.
 
-    >>> [one["text"] for one in tree("患者头痛伴高血压3天")["mentions"]]
+    >>> [one["text"] for one in inspect_tree("患者头痛伴高血压3天")["mentions"]]
     ['头痛', '高血压']
 
     Args:

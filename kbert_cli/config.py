@@ -183,7 +183,7 @@ class FinetuneConfig:
     kg: tuple[str, ...] = (NO_GRAPH,)
     """Graphs in the order given: bundled names, files or folders; ``none`` alone for no graph."""
     method: str = "kbert"
-    model: str = "scratch:mini"
+    model: str = "mini-zh"
     """A bundled name, a folder, a hub name or ``scratch:SIZE``."""
     train: str = ""
     dev: str | None = None

@@ -270,4 +270,7 @@ def _first_look(log: Path) -> dict[str, float]:
     """The figures that the log holds of step 0."""
     with open(log, encoding="utf-8") as stream:
         first = json.loads(stream.readline())
-    return {name.removeprefix("held_out_"): value for name, value in first.items()}
+    prefix = "held_out_"
+    return {
+        name.removeprefix(prefix): value for name, value in first.items() if name.startswith(prefix)
+    }

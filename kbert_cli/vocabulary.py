@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -19,8 +20,10 @@ _PUNCTUATION = "、。〈〉《》「」『』【】〔〕〖〗·—–‘’�
     chr(code) for code in (*range(0xFF01, 0xFF10), *range(0xFF1A, 0xFF21), *range(0xFF3B, 0xFF41))
 )
 _ASCII = "".join(chr(code) for code in range(0x21, 0x7F)).lower()
-_ALNUM = [character for character in dict.fromkeys(_ASCII) if character.isalnum()]
-ALWAYS = tuple(dict.fromkeys([*_PUNCTUATION, *_ASCII, *(f"##{character}" for character in _ALNUM)]))
+_SIGNS = tuple(dict.fromkeys(_PUNCTUATION + _ASCII))
+# Letters, digits, and what BERT does not take for punctuation (￥, ℃, ～) may stand inside a word.
+_INSIDE = [sign for sign in _SIGNS if sign.isalnum() or unicodedata.category(sign)[0] == "S"]
+ALWAYS = (*_SIGNS, *(f"##{sign}" for sign in _INSIDE))
 """Pieces that no text need show: punctuation (curly and full-width too), letters, digits."""
 
 

@@ -26,7 +26,7 @@ def here(folder, monkeypatch):
 
 def test_the_examples_in_its_docstrings(here):
     names = vars(kbert_cli) | {name: getattr(kbert_cli, name) for name in kbert_cli.__all__}
-    order = ["finetune", "load", "predict", "tree", "Predictor.__call__"]
+    order = ["finetune", "load", "predict", "inspect_tree", "Predictor.__call__"]
     found = {one.name: one for one in doctest.DocTestFinder().find(api, "api", globs=names)}
     runner = doctest.DocTestRunner()
     for name in order:

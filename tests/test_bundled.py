@@ -1,14 +1,21 @@
 """The bundled graphs and corpora are what their cards say."""
 
 import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from kbert_cli.corpus.catalog import bundled_corpora, corpus_files, corpus_for
 from kbert_cli.corpus.reader import read_split
+from kbert_cli.encoder_catalog import DEFAULT_ENCODER, bundled_encoders
+from kbert_cli.encoders import load_encoder
 from kbert_cli.errors import KbertError
+from kbert_cli.files import bundled_folder, read_lines
 from kbert_cli.kg.catalog import bundled_graphs, open_graph
 from kbert_cli.mentions.finder import MentionFinder
 from kbert_cli.tasks import load_task
 from kbert_cli.tasks.bio import spans_of
+from kbert_cli.tokenization import PieceEncoder, open_backend
 
 GRAPHS, CORPORA = bundled_graphs(), bundled_corpora()
 SPLITS = ("train", "dev", "test")
@@ -106,3 +113,43 @@ def test_the_corpus_follows_task_and_domain():
     with pytest.raises(KbertError, match="no corpus 'review'") as error:
         corpus_files("review")
     assert error.value.hint == "Did you mean 'reviews'?"
+
+
+def test_the_bundled_encoder_is_what_its_card_says():
+    card = bundled_encoders()[DEFAULT_ENCODER]
+    weights = card.path / "model.safetensors"
+    assert weights.stat().st_size < 20_000_000
+    assert {value.dtype for value in load_file(weights).values()} == {torch.float16}
+    assert "make_mini_zh.sh" in (card.path / "README.md").read_text(encoding="utf-8")
+    encoder = load_encoder(DEFAULT_ENCODER)
+    assert len(encoder.tokenizer) == card.facts["vocabulary"]
+    model = AutoModelForMaskedLM.from_pretrained(card.path)
+    assert sum(weight.numel() for weight in model.parameters()) == card.facts["parameters"]
+
+
+def test_the_bundled_encoder_knows_punctuation_and_the_bundled_texts():
+    backend, _ = open_backend(DEFAULT_ENCODER)
+    encode = PieceEncoder(backend)
+    unknown = backend.token_to_id("[UNK]")
+    signs = "，。、；：？！“”‘’（）《》【】「」—…·～％￥℃,.;:?!\"'()[]<>-_/\\@#$%^&*+=|~`{}"
+    assert unknown not in encode(" ".join(signs) + "Hello World 0123456789").ids
+    pieces = [
+        piece
+        for name in bundled_corpora()
+        for _, line in read_lines(bundled_folder("corpora") / name / "train.tsv")
+        for piece in encode(line).ids
+    ]
+    assert pieces.count(unknown) < len(pieces) / 1_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("我很喜[MASK]这家酒店。", "欢"), ("皇帝下[MASK]大赦天下。", "诏")]
+)
+def test_the_bundled_encoder_fills_plain_gaps(text, expected):
+    folder = bundled_encoders()[DEFAULT_ENCODER].path
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).float().eval()
+    batch = tokenizer(text, return_tensors="pt")
+    with torch.inference_mode():
+        logits = model(**batch).logits[batch.input_ids == tokenizer.mask_token_id]
+    assert tokenizer.convert_ids_to_tokens(logits.argmax(-1).tolist()) == [expected]

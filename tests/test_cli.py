@@ -96,6 +96,7 @@ def test_finetune_leaves_a_complete_run(trained):
         "metrics.jsonl",
         "encoder",
         "head.safetensors",
+        "test_units.npy",
     }
     assert json.loads((folder / "metrics.json").read_text()) == {
         key: value for key, value in figures.items() if key != "run"

@@ -161,6 +161,12 @@ def test_a_vocabulary_leaves_nothing_of_its_text_unknown():
     assert covered == set(range(len(text)))
 
 
+def test_signs_are_known_whatever_the_text_shows():
+    vocabulary = build_vocabulary(["头痛"], size=300)
+    encode = PieceEncoder(build_backend(vocabulary))
+    assert 1 not in encode("“头”‘痛’—…～％￥℃±，。！x9+=").ids
+
+
 def test_frequent_words_become_pieces_of_their_own():
     vocabulary = build_vocabulary(["查 CT 与 mri"] * 5 + ["xyz"])
     assert {"ct", "mri"} <= set(vocabulary)
