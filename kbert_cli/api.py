@@ -7,14 +7,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.config import FinetuneConfig, InjectionConfig, TrainingConfig
+from kbert_cli.config import DEFAULT_ENCODER, FinetuneConfig, InjectionConfig, TrainingConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.tags import plain_text
-from kbert_cli.encoder_catalog import DEFAULT_ENCODER
 from kbert_cli.errors import KbertError
-from kbert_cli.kg.catalog import bundled_graphs, open_graph
+from kbert_cli.kg.catalog import domain_of, open_graph
 from kbert_cli.reporting import Reporter
 
 
@@ -53,8 +52,7 @@ def finetune(
 
     graphs = (kg,) if isinstance(kg, str) else tuple(kg)
     if train is None:
-        domain = bundled_graphs()[graphs[0]].domain if graphs[0] in bundled_graphs() else None
-        files = corpus_files(corpus or corpus_for(task, domain).name)
+        files = corpus_files(corpus or corpus_for(task, domain_of(graphs[0])).name)
     else:
         files = SplitFiles(train, dev, test)
     config = FinetuneConfig(

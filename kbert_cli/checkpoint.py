@@ -18,7 +18,7 @@ from typing import Any
 
 from kbert_cli.config import FinetuneConfig
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_json, write_json
+from kbert_cli.files import named_output_errors, read_json, require_free, write_json
 from kbert_cli.version import __version__
 
 CONFIG, METRICS, LOG = "config.json", "metrics.json", "metrics.jsonl"
@@ -87,13 +87,8 @@ def newest_run(runs: Path = RUNS) -> Path:
 
 def check_output(output: Path | None, force: bool) -> None:
     """Raise KbertError when a run folder that the user named must not be used."""
-    if output is None or force or not output.exists():
-        return
-    if not output.is_dir() or any(output.iterdir()):
-        raise KbertError(
-            f"--output {output} exists already",
-            "Name another folder, or replace that run with --force.",
-        )
+    if output is not None and not force:
+        require_free(output, "Name another folder, or replace that run with --force.")
 
 
 def make_run_folder(output: Path | None, name: str) -> Path:

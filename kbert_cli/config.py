@@ -9,6 +9,7 @@ from typing import Any
 from kbert_cli.errors import KbertError
 
 NO_GRAPH = "none"
+DEFAULT_ENCODER = "mini-zh"
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class FinetuneConfig:
     kg: tuple[str, ...] = (NO_GRAPH,)
     """Graphs in the order given: bundled names, files or folders; ``none`` alone for no graph."""
     method: str = "kbert"
-    model: str = "mini-zh"
+    model: str = DEFAULT_ENCODER
     """A bundled name, a folder, a hub name or ``scratch:SIZE``."""
     train: str = ""
     dev: str | None = None

@@ -8,13 +8,15 @@ from typing import Any
 
 import torch
 
-from kbert_cli.encoders import quiet_transformers
+from kbert_cli.encoders import load_config, quiet_transformers
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_lines, write_json
+from kbert_cli.files import named_output_errors, read_lines, require_free, write_json
 from kbert_cli.scratch import build_tokenizer
 from kbert_cli.tokenization import hub_errors, load_tokenizer
 from kbert_cli.uer import (
+    DECODER,
     SEGMENTS,
+    WORDS,
     Weights,
     find_layout,
     key_map,
@@ -22,9 +24,9 @@ from kbert_cli.uer import (
     read_settings,
     write_settings,
 )
+from kbert_cli.vocabulary import require_special
 
 WEIGHTS, VOCABULARY, CONFIG = "model.bin", "vocab.txt", "config.json"
-_DECODER, _WORDS = "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"
 _DECODER_BIAS, _BIAS = "cls.predictions.decoder.bias", "cls.predictions.bias"
 
 
@@ -49,7 +51,7 @@ def to_hugging_face(
     Raises:
         KbertError: a key has no counterpart (all are listed), or sizes do not fit.
     """
-    _check_output(output)
+    require_free(output, "Name another folder.")
     weights = {
         key: value for key, value in _load(source).items() if not key.startswith(tuple(drop))
     }
@@ -59,9 +61,9 @@ def to_hugging_face(
     found[SEGMENTS] = found[SEGMENTS][1:]
     for key, value in found.items():
         value *= norm_factor(key, len(value), keep_norms=keep_norms)
-    pieces = _read_vocabulary(vocab, len(found[_WORDS]))
+    pieces = _read_vocabulary(vocab, len(found[WORDS]))
     settings = read_settings(config)
-    tied = _DECODER not in found or torch.equal(found[_DECODER], found[_WORDS])
+    tied = DECODER not in found or torch.equal(found[DECODER], found[WORDS])
     model = _build(found, settings, tied=tied, pad=pieces["[PAD]"])
     if _BIAS in found:
         found[_DECODER_BIAS] = found[_BIAS]
@@ -78,11 +80,10 @@ def to_uer(source: Path, output: Path, *, layout: str, keep_norms: bool = False)
     Raises:
         KbertError: the folder is no BERT, or holds weights that the layout has no place for.
     """
-    from transformers import AutoConfig, BertForPreTraining
+    from transformers import BertForPreTraining
 
-    _check_output(output)
-    with hub_errors(str(source)):
-        settings = AutoConfig.from_pretrained(source, trust_remote_code=False)
+    require_free(output, "Name another folder.")
+    settings = load_config(str(source))
     if settings.model_type != "bert":
         raise KbertError(
             f"{source} is of the family {settings.model_type!r}; UER's layouts hold 'bert' only"
@@ -95,7 +96,7 @@ def to_uer(source: Path, output: Path, *, layout: str, keep_norms: bool = False)
     held = {key: value for key, value in model.state_dict().items() if key not in missing}
     mlm, nsp = "cls.predictions.transform.dense.weight" in held, "cls.seq_relationship.bias" in held
     keys = key_map(layout, settings.num_hidden_layers, mlm=mlm, nsp=nsp)
-    known = {*keys, _DECODER, _DECODER_BIAS, "bert.embeddings.position_ids"}
+    known = {*keys, DECODER, _DECODER_BIAS, "bert.embeddings.position_ids"}
     unexpected = dict.fromkeys(loaded["unexpected_keys"])
     _raise_unmatched(source, {**held, **unexpected}, known, "")
     weights = {}
@@ -106,18 +107,13 @@ def to_uer(source: Path, output: Path, *, layout: str, keep_norms: bool = False)
     padding = torch.zeros(1, weights[segments].shape[1])
     weights[segments] = torch.cat([padding, weights[segments]])
     tokenizer = load_tokenizer(str(source))
-    pieces = tokenizer.convert_ids_to_tokens(list(range(len(weights[keys[_WORDS]]))))
+    pieces = tokenizer.convert_ids_to_tokens(list(range(len(weights[keys[WORDS]]))))
     with named_output_errors(output):
         output.mkdir(parents=True, exist_ok=True)
         torch.save(weights, output / WEIGHTS)
         (output / VOCABULARY).write_text("\n".join(pieces) + "\n", encoding="utf-8")
     write_json(output / CONFIG, write_settings(settings))
     return _summary(output, layout, weights)
-
-
-def _check_output(output: Path) -> None:
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise KbertError(f"--output {output} exists already", "Name another folder.")
 
 
 def _load(path: Path) -> Weights:
@@ -168,17 +164,14 @@ def _read_vocabulary(path: str, size: int) -> dict[str, int]:
             f"{path} has {len(pieces):,} pieces and the checkpoint {size:,}",
             "Give the vocabulary that the checkpoint was trained with.",
         )
-    special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    missing = [piece for piece in special if piece not in pieces]
-    if missing:
-        raise KbertError(f"{path} lacks {', '.join(missing)}")
+    require_special(path, pieces)
     return pieces
 
 
 def _build(weights: Weights, settings: dict[str, Any], *, tied: bool, pad: int) -> Any:
     from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel
 
-    words = weights[_WORDS]
+    words = weights[WORDS]
     sizes = {
         "hidden_size": words.shape[1],
         "num_hidden_layers": sum(key.endswith("self.query.bias") for key in weights),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kbert_cli.cards import Card, read_card
 from kbert_cli.files import bundled_folder
 
-DEFAULT_ENCODER = "mini-zh"
-
 
 def bundled_encoders() -> dict[str, Card]:
     """Name → card of the bundled encoders, in name order."""

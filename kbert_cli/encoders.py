@@ -90,21 +90,28 @@ def load_encoder(name: str, *, attention: str = "sdpa") -> Encoder:
         KbertError: it is not there, its family is not supported, its tokenizer gives no offsets, or
             a weight is missing or has another shape (all are listed).
     """
-    from transformers import AutoConfig
-
-    with hub_errors(name):
-        config = AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
+    config = load_config(name)
     check_family(config.model_type, attention)
     return Encoder(_load_model(name, config, attention), load_tokenizer(name))
 
 
 def hidden_size(name: str) -> int:
     """The width of an encoder, from its config alone."""
+    config = load_config(name)
+    with hub_errors(name):
+        return int(config.hidden_size)
+
+
+def load_config(name: str) -> Any:
+    """The Hugging Face config of an encoder: a bundled name, a folder or a hub name.
+
+    Raises:
+        KbertError: there is none.
+    """
     from transformers import AutoConfig
 
     with hub_errors(name):
-        config = AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
-        return int(config.hidden_size)
+        return AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
 
 
 def check_family(model_type: str, attention: str) -> None:

@@ -65,7 +65,7 @@ def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str
                 yield number, line.removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise KbertError(
-            f"{path}: line {number + 1} of the part that begins at byte {first} is not UTF-8 "
+            f"{path}: line {number} of the part that begins at byte {first} is not UTF-8 "
             f"(byte 0x{error.object[error.start]:02x})"
         ) from None
     except OSError as error:
@@ -113,6 +113,12 @@ def named_output_errors(path: str | Path) -> Iterator[None]:
         ) from None
 
 
+def require_free(output: Path, hint: str) -> None:
+    """Raise KbertError when ``output`` is there already and is no empty folder."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise KbertError(f"--output {output} exists already", hint)
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -144,13 +150,16 @@ def cache_folder(name: str) -> Path:
 
     home = os.environ.get("KBERT_HOME")
     folder = (Path(home) if home else user_cache_path("kbert")) / name
+    return folder if made_writable(folder, mode=0o700) else Path(tempfile.mkdtemp(prefix="kbert-"))
+
+
+def made_writable(folder: Path, *, mode: int = 0o777) -> bool:
+    """Make a folder where it is missing; whether it can be written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.access(folder, os.W_OK):
-            return folder
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
     except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="kbert-"))
+        return False
+    return os.access(folder, os.W_OK)
 
 
 def bundled_folder(name: str) -> Path:

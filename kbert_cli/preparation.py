@@ -24,7 +24,9 @@ def resolve_defaults(config: FinetuneConfig) -> FinetuneConfig:
     """Settings that depend on task and model, filled in where the user left them open."""
     task, training, injection = load_task(config.task), config.training, config.injection
     scratch = is_scratch(config.model)
-    small = not scratch and hidden_size(config.model) < SMALL_WIDTH
+    # Whoever named both needs no look at the encoder's config.
+    undecided = training.learning_rate is None or training.pooling is None
+    small = undecided and not scratch and hidden_size(config.model) < SMALL_WIDTH
     if training.learning_rate is None:
         rate = task.scratch_rate if scratch else task.small_rate if small else PRETRAINED_RATE
         training = replace(training, learning_rate=rate)

@@ -20,7 +20,7 @@ from kbert_cli.allocation import keep_freed_memory
 from kbert_cli.config import PretrainConfig
 from kbert_cli.encoders import quiet_transformers
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_json, write_json
+from kbert_cli.files import named_output_errors, read_json, require_free, write_json
 from kbert_cli.hf_trainer import (
     BatchTrainer,
     EverySave,
@@ -90,15 +90,7 @@ def pretrain(
     text = _encoded(config, output / WORK / "text", tokenizer, reporter)
     train, held = text.split(pairs=config.nsp)
     reporter.note(f"text: {len(text):,} sentences, {len(text.tokens):,} tokens")
-    masking = MaskingConfig(
-        cls_id=tokenizer.cls_token_id,
-        sep_id=tokenizer.sep_token_id,
-        pad_id=tokenizer.pad_token_id,
-        mask_id=tokenizer.mask_token_id,
-        first_piece=max(tokenizer.all_special_ids) + 1,
-        vocabulary=len(tokenizer),
-        rate=config.mask_rate,
-    )
+    masking = _masking(config, tokenizer)
     batches = PretrainingBatches(
         text, train, stages(config), masking, nsp=config.nsp, seed=config.seed
     )
@@ -146,10 +138,7 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
     wanted = {name: value for name, value in vars(config).items() if name != "save_steps"}
     wanted["texts"] = list(config.texts)
     if not resume:
-        if output.exists() and any(output.iterdir()):
-            raise KbertError(
-                f"--output {output} exists already", "Name another folder, or go on with --resume."
-            )
+        require_free(output, "Name another folder, or go on with --resume.")
         with named_output_errors(output):
             (output / WORK).mkdir(parents=True, exist_ok=True)
         write_json(settings, wanted)
@@ -168,6 +157,18 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
             f"They are in {settings}.",
         )
     return str(found[-1]) if found else None
+
+
+def _masking(config: PretrainConfig, tokenizer: Any) -> MaskingConfig:
+    return MaskingConfig(
+        cls_id=tokenizer.cls_token_id,
+        sep_id=tokenizer.sep_token_id,
+        pad_id=tokenizer.pad_token_id,
+        mask_id=tokenizer.mask_token_id,
+        first_piece=max(tokenizer.all_special_ids) + 1,
+        vocabulary=len(tokenizer),
+        rate=config.mask_rate,
+    )
 
 
 def stages(config: PretrainConfig) -> list[Stage]:

@@ -8,7 +8,6 @@ g * sqrt((n - 1) / n) here.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,21 +16,22 @@ from typing import Any
 import torch
 
 from kbert_cli.errors import KbertError, did_you_mean
+from kbert_cli.files import read_json
 
 Weights = dict[str, torch.Tensor]
 
 SEGMENTS = "bert.embeddings.token_type_embeddings.weight"
-_DECODER = "cls.predictions.decoder.weight"
-_WORDS = "bert.embeddings.word_embeddings.weight"
+DECODER = "cls.predictions.decoder.weight"
+WORDS = "bert.embeddings.word_embeddings.weight"
 
 _EMBEDDINGS = {
     "kbert": {
-        _WORDS: "embedding.word_embedding.weight",
+        WORDS: "embedding.word_embedding.weight",
         "bert.embeddings.position_embeddings.weight": "embedding.position_embedding.weight",
         SEGMENTS: "embedding.segment_embedding.weight",
     },
     "uer": {
-        _WORDS: "embedding.word.embedding.weight",
+        WORDS: "embedding.word.embedding.weight",
         "bert.embeddings.position_embeddings.weight": "embedding.pos.embedding.weight",
         SEGMENTS: "embedding.seg.embedding.weight",
     },
@@ -84,7 +84,7 @@ def key_map(layout: str, layers: int, *, mlm: bool, nsp: bool) -> dict[str, str]
         first, norm, second = _MLM[layout]
         dense["cls.predictions.transform.dense"] = first
         norms["cls.predictions.transform.LayerNorm"] = norm
-        keys |= {_DECODER: f"{second}.weight", "cls.predictions.bias": f"{second}.bias"}
+        keys |= {DECODER: f"{second}.weight", "cls.predictions.bias": f"{second}.bias"}
     if nsp:
         dense |= dict(zip(("bert.pooler.dense", "cls.seq_relationship"), _NSP[layout], strict=True))
     for one, other in dense.items():
@@ -101,7 +101,7 @@ def find_layout(weights: Mapping[str, object]) -> tuple[str, dict[str, str]]:
         KbertError: it is neither.
     """
     for layout in LAYOUTS:
-        if _EMBEDDINGS[layout][_WORDS] in weights:
+        if _EMBEDDINGS[layout][WORDS] in weights:
             prefix = "encoder.transformer."
             numbers = {
                 int(key.removeprefix(prefix).split(".")[0])
@@ -111,7 +111,7 @@ def find_layout(weights: Mapping[str, object]) -> tuple[str, dict[str, str]]:
             mlm = any(key.startswith(f"{_MLM[layout][0]}.") for key in weights)
             nsp = any(key.startswith(f"{_NSP[layout][0]}.") for key in weights)
             return layout, key_map(layout, len(numbers), mlm=mlm, nsp=nsp)
-    expected = " or ".join(names[_WORDS] for names in _EMBEDDINGS.values())
+    expected = " or ".join(names[WORDS] for names in _EMBEDDINGS.values())
     raise KbertError(
         f"this is no checkpoint of UER or K-BERT: it holds neither {expected}",
         "A Hugging Face folder needs no conversion: give it to --model.",
@@ -136,10 +136,7 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     Raises:
         KbertError: it cannot be read, or says nothing of the heads.
     """
-    try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise KbertError(f"cannot read {path}: {error}") from None
+    value = read_json(path)
     if not isinstance(value, dict):
         raise KbertError(f"{path} holds no JSON object")
     found = {ours: value[theirs] for ours, theirs in _SETTINGS.items() if theirs in value}

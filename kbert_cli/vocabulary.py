@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
+from kbert_cli.errors import KbertError
 from kbert_cli.tree.layout import SpecialTokens
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -54,6 +55,13 @@ def build_vocabulary(texts: Iterable[str], *, size: int = MAX_PIECES) -> list[st
     frequent = [piece for piece in ordered if piece not in first][:room]
     rest = sorted({*frequent, *ALWAYS}, key=lambda piece: (-pieces[piece], piece))
     return [*SPECIAL, *rest]
+
+
+def require_special(path: str, pieces: Collection[str]) -> None:
+    """Raise KbertError unless a vocabulary file's pieces have the special ones among them."""
+    missing = [piece for piece in SPECIAL if piece not in pieces]
+    if missing:
+        raise KbertError(f"{path} lacks {', '.join(missing)}", "One piece a line.")
 
 
 def build_backend(vocabulary: list[str]) -> Any:

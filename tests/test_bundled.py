@@ -5,9 +5,10 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from kbert_cli.config import DEFAULT_ENCODER
 from kbert_cli.corpus.catalog import bundled_corpora, corpus_files, corpus_for
 from kbert_cli.corpus.reader import read_split
-from kbert_cli.encoder_catalog import DEFAULT_ENCODER, bundled_encoders
+from kbert_cli.encoder_catalog import bundled_encoders
 from kbert_cli.encoders import load_encoder
 from kbert_cli.errors import KbertError
 from kbert_cli.files import bundled_folder, read_lines

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from kbert_cli.errors import KbertError
 from kbert_cli.kg import table_builder
-from kbert_cli.kg.build import BuildSettings, build_graph
+from kbert_cli.kg.build import build_graph
 from kbert_cli.kg.catalog import open_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.graph import MemoryGraph, MergedGraph
 from kbert_cli.kg.select import select_triples
+from kbert_cli.kg.settings import BuildSettings
 from kbert_cli.kg.sources import SourceFormat
 from kbert_cli.kg.triples import Triple
 from kbert_cli.reporting import Reporter

@@ -15,10 +15,10 @@ from kbert_cli.cli.options import (
     quiet_option,
     training_options,
 )
-from kbert_cli.config import FinetuneConfig
+from kbert_cli.config import DEFAULT_ENCODER, FinetuneConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
-from kbert_cli.encoder_catalog import DEFAULT_ENCODER, bundled_encoders
-from kbert_cli.kg.catalog import bundled_graphs
+from kbert_cli.encoder_catalog import bundled_encoders
+from kbert_cli.kg.catalog import domain_of
 from kbert_cli.registry import METHODS, SCRATCH, TASKS
 
 _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
@@ -155,7 +155,6 @@ def _split_files(
         raise click.UsageError("--dev and --test need --train.")
     if corpus:
         return corpus_files(corpus)
-    graphs = bundled_graphs()
-    card = corpus_for(task, graphs[kg[0]].domain if kg[0] in graphs else None)
+    card = corpus_for(task, domain_of(kg[0]))
     reporter.note(f"corpus: bundled {card.name} ({card.title})")
     return corpus_files(card.name)

@@ -12,8 +12,7 @@ import click
 
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import injection_options, quiet_option
-from kbert_cli.config import InjectionConfig
-from kbert_cli.encoder_catalog import DEFAULT_ENCODER
+from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
 from kbert_cli.files import STDIN, atomic_output, read_lines
 from kbert_cli.kg.catalog import open_graph
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,8 +12,9 @@ import click
 from kbert_cli.checkpoint import newest_run
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import batch_size_option, moved_kg_option, quiet_option, run_option
+from kbert_cli.cli.output_part import lines_in, output_part
 from kbert_cli.errors import KbertError, name_some
-from kbert_cli.files import STDIN, named_output_errors
+from kbert_cli.files import STDIN
 from kbert_cli.shards import mark_done, parse_shard
 
 FLUSHED = 1_000
@@ -82,10 +81,9 @@ def predict(
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()
-    rows = 0
-    with _sink(target, resume) as stream, reporter.progress("predicting") as advance:
+    with output_part(target, resume=resume) as stream, reporter.progress("predicting") as advance:
         headed = form == "tsv" and table.header is not None
-        done = _rows_in(stream) - headed if resume else 0
+        done = lines_in(stream) - headed if resume else 0
         if done > 0:
             reporter.note(f"{target}.part: {done:,} rows are there already")
         write = _writer(
@@ -94,7 +92,7 @@ def predict(
             table.header,
             table.columns.width,
             added_names(pipeline),
-            begun=done >= 0 and resume and stream.tell() > 0,
+            begun=resume and stream.tell() > 0,
         )
         rows = skip = max(done, 0)
         for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size, skip=skip):
@@ -114,50 +112,6 @@ def predict(
             reporter.warn(
                 f"{file}: {len(lines)} rows with {what}, lines {name_some(map(str, lines))}"
             )
-
-
-@contextlib.contextmanager
-def _sink(output: str | None, resume: bool) -> Iterator[IO[str]]:
-    """Standard output, or ``FILE.part`` that becomes FILE when all is written."""
-    if output is None:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    part = Path(f"{output}.part")
-    with named_output_errors(output):
-        if resume and not part.exists():
-            if Path(output).exists():
-                raise KbertError(f"{output} is complete", "There is nothing to resume.")
-            resume = False
-        if resume:
-            _cut_last_line(part)
-        # Not removed on an error: what was computed is not lost.
-        with open(part, "a+" if resume else "w+", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        part.replace(output)
-
-
-def _cut_last_line(part: Path) -> None:
-    """Drop a last line that was not written whole."""
-    with open(part, "rb+") as stream:
-        size = stream.seek(0, 2)
-        while size:
-            first = max(0, size - (1 << 16))
-            stream.seek(first)
-            found = stream.read(size - first).rfind(b"\n")
-            if found >= 0:
-                stream.truncate(first + found + 1)
-                return
-            size = first
-        stream.truncate(0)
-
-
-def _rows_in(stream: IO[str]) -> int:
-    """Lines of an output that is open for appending; the place stays at its end."""
-    stream.seek(0)
-    count = sum(1 for _ in stream)
-    stream.seek(0, 2)
-    return count
 
 
 def _size(file: str) -> int:

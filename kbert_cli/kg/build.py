@@ -9,8 +9,7 @@ import os
 import shutil
 import tempfile
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,12 +24,13 @@ from kbert_cli.kg.compiled import (
     PREDICATES,
     TRIPLES,
 )
-from kbert_cli.kg.keys import matching_key
+from kbert_cli.kg.keys import folded_key, simplified_table
 from kbert_cli.kg.manifest import Manifest, is_compiled
-from kbert_cli.kg.sources import COMPRESSIONS, SourceFormat, read_source_lines
-from kbert_cli.kg.table import TRIE
+from kbert_cli.kg.settings import BuildSettings, triple_filter
+from kbert_cli.kg.sources import COMPRESSIONS, read_source_lines
+from kbert_cli.kg.table import Table
 from kbert_cli.kg.table_builder import LINE_CAP, TableBuilder
-from kbert_cli.kg.triples import ReadReport, Triple, read_triples
+from kbert_cli.kg.triples import ReadReport, read_triples
 from kbert_cli.reporting import Reporter
 from kbert_cli.version import __version__
 
@@ -39,30 +39,6 @@ _COMPRESSION_RATE = 8
 """Unpacked bytes a packed one, roughly: only the number of parts depends on it."""
 _TRIPLE_BYTES = 40
 _MIN_BUCKETS, _MAX_BUCKETS = 1 << 12, 1 << 25
-
-
-@dataclass(frozen=True)
-class BuildSettings:
-    """How sources are read, and which of their triples are kept."""
-
-    source: SourceFormat = field(default_factory=SourceFormat)
-    include_predicates: tuple[str, ...] = ()
-    """Only these, when there are any."""
-    exclude_predicates: tuple[str, ...] = ()
-    description_predicates: tuple[str, ...] = ()
-    """Their objects are kept apart, as the entity's description."""
-    min_subject_length: int = 1
-    max_subject_length: int | None = None
-    max_object_length: int | None = None
-    stop_names: tuple[str, ...] = ()
-    """Subjects that are left out."""
-    simplified: bool = False
-    """Whether traditional characters are matched as simplified ones."""
-    licence: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
 
 
 def build_graph(
@@ -147,8 +123,8 @@ class _Builder:
         self._settings = settings
         self._aliases = aliases
         self._reporter = reporter
-        self._folding = _simplified_table() if settings.simplified else {}
-        self._translation = str.maketrans(self._folding)
+        self._simplified = simplified_table() if settings.simplified else {}
+        self._folding = str.maketrans(self._simplified)
         self._predicates: dict[str, list[int]] = {}
         size = _expected_bytes(sources)
         self._size = size
@@ -157,8 +133,7 @@ class _Builder:
         self._object_counts = array("I", bytes(4 * self._buckets))
 
     def _key(self, text: str) -> str:
-        key = matching_key(text)
-        return key.translate(self._translation) if self._folding else key
+        return folded_key(text, self._folding)
 
     def build(self) -> Manifest:
         with contextlib.ExitStack() as stack:
@@ -225,7 +200,7 @@ class _Builder:
         advance: Callable[[int], None],
     ) -> ReadReport:
         report = ReadReport(str(source))
-        keeps = _filter(self._settings)
+        keeps = triple_filter(self._settings)
         describing = frozenset(self._settings.description_predicates)
         predicates, counts, buckets = self._predicates, self._object_counts, self._buckets
         add = triples.add
@@ -262,10 +237,8 @@ class _Builder:
         return report
 
     def _add_aliases(self) -> tuple[Any, int]:
-        import marisa_trie
-
         assert self._aliases is not None
-        subjects = marisa_trie.Trie().mmap(str(self._work / (TRIPLES + TRIE)))
+        subjects = Table(self._work, TRIPLES)
         table = TableBuilder(self._work, ALIASES, _expected_bytes([self._aliases]))
         lost = 0
         try:
@@ -290,42 +263,16 @@ class _Builder:
     def _write_rest(self) -> None:
         counted = {name: count for name, (_, count) in self._predicates.items()}
         write_json(self._work / PREDICATES, counted)
-        if self._folding:
-            write_json(self._work / FOLDING, self._folding)
+        if self._simplified:
+            write_json(self._work / FOLDING, self._simplified)
         exponents = bytes(max(count.bit_length() - 1, 0) for count in self._object_counts)
         (self._work / OBJECT_COUNTS).write_bytes(exponents)
 
     def _content_hash(self, digests: Sequence[int]) -> str:
         names = "\n".join(self._predicates)
-        rest = json.dumps(sorted(self._folding.items()))
+        rest = json.dumps(sorted(self._simplified.items()))
         joined = f"{'/'.join(map(str, digests))}\n{rest}\n{names}"
         return hashlib.sha256(joined.encode()).hexdigest()
-
-
-def _filter(settings: BuildSettings) -> Callable[[Triple], bool] | None:
-    """Whether a triple is kept; None when all are."""
-    included, excluded = set(settings.include_predicates), set(settings.exclude_predicates)
-    stopped = {matching_key(name) for name in settings.stop_names}
-    least = settings.min_subject_length
-    most = settings.max_subject_length or 1 << 60
-    longest = settings.max_object_length or 1 << 60
-    describing = set(settings.description_predicates)
-    if not (included or excluded or stopped) and least <= 1 and min(most, longest) == 1 << 60:
-        return None
-
-    def keeps(triple: Triple) -> bool:
-        subject, predicate, value = triple
-        if not least <= len(subject) <= most or matching_key(subject) in stopped:
-            return False
-        if predicate in describing:
-            return True
-        return (
-            len(value) <= longest
-            and predicate not in excluded
-            and (not included or predicate in included)
-        )
-
-    return keeps
 
 
 def _expected_bytes(sources: Sequence[str | Path]) -> int | None:
@@ -338,22 +285,3 @@ def _expected_bytes(sources: Sequence[str | Path]) -> int | None:
         rate = _COMPRESSION_RATE if path.suffix in COMPRESSIONS else 1
         total += path.stat().st_size * rate if path.is_file() else 0
     return total
-
-
-def _simplified_table() -> dict[str, str]:
-    """Traditional character → simplified one, where one character becomes one."""
-    try:
-        import opencc
-    except ImportError:
-        raise KbertError(
-            "--simplified needs the package opencc",
-            "Install it with: pip install 'kbert[traditional]'",
-        ) from None
-    convert = opencc.OpenCC("t2s").convert
-    pairs = ((char, convert(char)) for char in _han())
-    return {char: found for char, found in pairs if found != char and len(found) == 1}
-
-
-def _han() -> Iterator[str]:
-    for first, last in ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF)):
-        yield from map(chr, range(first, last + 1))

@@ -25,6 +25,12 @@ def bundled_graphs() -> dict[str, Card]:
     return {card.name: card for card in cards}
 
 
+def domain_of(source: str) -> str | None:
+    """The domain of a bundled graph; None for any other source."""
+    card = bundled_graphs().get(source)
+    return card.domain if card else None
+
+
 @dataclass(frozen=True)
 class OpenedGraph:
     """A graph together with how its sources read."""

@@ -27,7 +27,7 @@ class Findings:
     triples: int
     rejected: int
     reasons: dict[str, int]
-    """Reason → how many lines, digits left out."""
+    """Reason → how many of the lines that are remembered one by one."""
     first_rejected: list[RejectedLine]
     duplicates: int
     self_loops: int

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from zlib import crc32
 
-from kbert_cli.kg.keys import matching_key
+from kbert_cli.kg.keys import folded_key
 from kbert_cli.kg.manifest import Manifest, read_manifest, require_verified
-from kbert_cli.kg.table import SUFFIXES, TRIE, Table
+from kbert_cli.kg.table import SUFFIXES, TRIE, Table, map_bytes
 from kbert_cli.kg.triples import Triple
 
 TRIPLES, ALIASES, DESCRIPTIONS = "triples", "aliases", "descriptions"
@@ -38,9 +37,9 @@ class CompiledGraph:
         predicates = json.loads((folder / PREDICATES).read_text(encoding="utf-8"))
         self._predicates: list[str] = list(predicates)
         self._predicate_counts: dict[str, int] = predicates
-        self._object_counts = _map_bytes(folder / OBJECT_COUNTS)
+        self._object_counts = map_bytes(folder / OBJECT_COUNTS)
         self._folding: dict[int, str] = {}
-        if (folder / FOLDING).is_file():
+        if FOLDING in self.manifest.files:
             self._folding = str.maketrans(
                 json.loads((folder / FOLDING).read_text(encoding="utf-8"))
             )
@@ -70,8 +69,7 @@ class CompiledGraph:
 
     def key(self, text: str) -> str:
         """Width, compatibility forms and case folded; in some graphs traditional characters too."""
-        key = matching_key(text)
-        return key.translate(self._folding) if self._folding else key
+        return folded_key(text, self._folding)
 
     def subjects(self, prefix: str = "") -> Iterator[str]:
         """Names, folded, that begin with ``prefix``."""
@@ -115,9 +113,8 @@ class CompiledGraph:
 
         The second is a count in one of many buckets, rounded to a power of two.
         """
-        bucket = crc32(triple.object.encode()) % max(len(self._object_counts), 1)
-        exponent = self._object_counts[bucket] if len(self._object_counts) else 0
-        return self._predicate_counts.get(triple.predicate, 0), 1 << exponent
+        bucket = crc32(triple.object.encode()) % len(self._object_counts)
+        return self._predicate_counts.get(triple.predicate, 0), 1 << self._object_counts[bucket]
 
     def longest_name(self, key: str, start: int, ends: Collection[int]) -> int | None:
         """See ``Graph``."""
@@ -130,10 +127,3 @@ class CompiledGraph:
             if end in ends:
                 return end
         return None
-
-
-def _map_bytes(path: Path) -> mmap.mmap | bytes:
-    with open(path, "rb") as stream:
-        if not path.stat().st_size:
-            return b""
-        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)

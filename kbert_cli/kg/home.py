@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import write_json
-from kbert_cli.kg.build import BuildSettings, build_graph
+from kbert_cli.files import made_writable, write_json
+from kbert_cli.kg.build import build_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.manifest import VERSION, is_compiled, sha256_of
+from kbert_cli.kg.settings import BuildSettings
 from kbert_cli.reporting import Reporter
 from kbert_cli.version import __version__
 
@@ -55,13 +56,8 @@ def _home() -> Path:
 
 @cache
 def _writable_home(reporter: Reporter) -> Path:
-    folder = _home() / _CACHED
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return _home()
-    except OSError:
-        pass
+    if made_writable(_home() / _CACHED):
+        return _home()
     place = Path(tempfile.gettempdir()) / f"kbert-{os.getuid() if hasattr(os, 'getuid') else 0}"
     place.mkdir(mode=0o700, exist_ok=True)
     # Somebody else's folder of that name could hold anything.

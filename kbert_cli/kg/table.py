@@ -91,11 +91,16 @@ class Table:
             size = min(size * 4, _LAST_READ) if cut > 0 else size * 4
 
 
-def _map_numbers(path: Path) -> memoryview | array[int]:
+def map_bytes(path: Path) -> mmap.mmap | bytes:
+    """A file, mapped; an empty one cannot be."""
     with open(path, "rb") as stream:
         if not os.fstat(stream.fileno()).st_size:
-            return array("Q")
-        view = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)).cast("Q")
+            return b""
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _map_numbers(path: Path) -> memoryview | array[int]:
+    view = memoryview(map_bytes(path)).cast("Q")
     if sys.byteorder == "little":
         return view
     numbers = array("Q", view)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kbert_cli.errors import KbertError
 from kbert_cli.files import BLANKS
-from kbert_cli.kg.sources import CELLS, COMPRESSIONS, SourceFormat, read_rows
+from kbert_cli.kg.rows import CELLS, read_rows
+from kbert_cli.kg.sources import COMPRESSIONS, SourceFormat
 
 KEPT_REJECTIONS = 1_000
 """Rejected lines that are remembered one by one; beyond that they are only counted."""
@@ -96,7 +97,7 @@ def read_triples(
 
 
 def source_files(path: str | Path) -> list[Path]:
-    """The files that ``path`` stands for: the file itself, or a folder's .spo in name order."""
+    """The files that ``path`` stands for: itself (``-`` too), or a folder's .spo in name order."""
     path = Path(path)
     if not path.is_dir():
         return [path]

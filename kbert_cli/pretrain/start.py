@@ -11,14 +11,14 @@ import torch
 
 from kbert_cli.config import PretrainConfig
 from kbert_cli.encoder_catalog import model_path
-from kbert_cli.encoders import quiet_transformers
+from kbert_cli.encoders import load_config, quiet_transformers
 from kbert_cli.errors import KbertError
 from kbert_cli.files import read_lines
 from kbert_cli.pretrain.text import read_documents
 from kbert_cli.reporting import Reporter
 from kbert_cli.scratch import build_config, build_tokenizer, is_scratch
 from kbert_cli.tokenization import hub_errors, load_tokenizer
-from kbert_cli.vocabulary import SPECIAL, build_vocabulary
+from kbert_cli.vocabulary import build_vocabulary, require_special
 
 INITIAL_SD = 0.05
 """Wider than BERT's 0.02: small models leave the plateau of character frequencies sooner."""
@@ -68,11 +68,7 @@ def set_dropout(model: Any, rate: float) -> None:
 
 
 def _loaded(kind: Any, config: PretrainConfig) -> Any:
-    from transformers import AutoConfig
-
-    path = model_path(config.model)
-    with hub_errors(config.model):
-        family = AutoConfig.from_pretrained(path, trust_remote_code=False).model_type
+    family = load_config(config.model).model_type
     if family != "bert":
         raise KbertError(
             f"pre-training goes on from models of the family 'bert', and {config.model} is of "
@@ -80,7 +76,7 @@ def _loaded(kind: Any, config: PretrainConfig) -> Any:
             "RoBERTa-wwm and MacBERT are of it too.",
         )
     with hub_errors(config.model), quiet_transformers():
-        return kind.from_pretrained(path, trust_remote_code=False).float()
+        return kind.from_pretrained(model_path(config.model), trust_remote_code=False).float()
 
 
 def _vocabulary(config: PretrainConfig) -> list[str]:
@@ -88,9 +84,7 @@ def _vocabulary(config: PretrainConfig) -> list[str]:
         sentences = (line for document in read_documents(config.texts) for line in document)
         return build_vocabulary(sentences, size=config.vocab_size)
     pieces = [piece for _, piece in read_lines(config.vocab) if piece]
-    missing = [piece for piece in SPECIAL if piece not in pieces]
-    if missing:
-        raise KbertError(f"{config.vocab} lacks {', '.join(missing)}", "One piece a line.")
+    require_special(config.vocab, pieces)
     return pieces
 
 

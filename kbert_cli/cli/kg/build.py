@@ -12,7 +12,7 @@ from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.options import json_option, quiet_option
 from kbert_cli.cli.sources import source_options
 from kbert_cli.errors import KbertError
-from kbert_cli.files import BLANKS, STDIN, read_lines
+from kbert_cli.files import BLANKS, read_lines
 from kbert_cli.kg.catalog import bundled_graphs
 from kbert_cli.kg.home import named_folder
 from kbert_cli.kg.sources import SourceFormat
@@ -67,7 +67,8 @@ def build(
     kbert kg build triples.txt --delimiter " ||| " --columns s,o,p --name mine
     kbert finetune --task ner --kg mine
     """
-    from kbert_cli.kg.build import BuildSettings, build_graph
+    from kbert_cli.kg.build import build_graph
+    from kbert_cli.kg.settings import BuildSettings
 
     if (name is None) == (output is None):
         raise click.UsageError("Give either --name or --output.")
@@ -82,9 +83,7 @@ def build(
         stop_names=tuple(_stop_names(stop_list)),
         **limits,
     )
-    files: list[str | Path] = []
-    for one in sources:
-        files += [one] if one == STDIN else source_files(one)
+    files = [file for one in sources for file in source_files(one)]
     reporter = ConsoleReporter(quiet=quiet)
     manifest = build_graph(files, folder, settings, reporter, aliases=aliases, replace=force)
     for report in manifest.sources:

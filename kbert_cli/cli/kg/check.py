@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,6 @@ from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.options import json_option, quiet_option
 from kbert_cli.cli.sources import source_options
 from kbert_cli.errors import KbertError
-from kbert_cli.files import STDIN
 from kbert_cli.kg.sources import SourceFormat
 from kbert_cli.kg.triples import source_files
 
@@ -27,12 +25,9 @@ def check(source_path: str, source: SourceFormat, strict: bool, as_json: bool, q
     from kbert_cli.kg.check import check_source
 
     reporter = ConsoleReporter(quiet=quiet)
-    files: list[str | Path] = (
-        [source_path] if source_path == STDIN else [*source_files(source_path)]
-    )
     findings = []
-    for file in files:
-        total = Path(file).stat().st_size if file != STDIN else None
+    for file in source_files(source_path):
+        total = file.stat().st_size if file.is_file() else None
         with reporter.progress("checking", total) as advance:
             findings.append(check_source(file, source, advance))
     if as_json:

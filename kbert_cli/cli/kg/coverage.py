@@ -6,9 +6,9 @@ import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.options import injection_options, json_option, quiet_option
-from kbert_cli.config import InjectionConfig
-from kbert_cli.encoder_catalog import DEFAULT_ENCODER
+from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
 from kbert_cli.kg.catalog import open_graph
+from kbert_cli.registry import TASKS
 
 
 @click.command()
@@ -16,7 +16,7 @@ from kbert_cli.kg.catalog import open_graph
 @click.argument("file")
 @click.option(
     "--task",
-    type=click.Choice(["classification", "ner", "qa"]),
+    type=click.Choice(list(TASKS)),
     help="Whose columns FILE has.  [default: a text a line for .txt, else text_a and text_b]",
 )
 @click.option(
