@@ -18,6 +18,7 @@ TEST = [
     "rjieba>=0.2.2",
     "ruff>=0.6",
     "seqeval>=1.2.2",
+    "tensorboard>=2.14",
     "zstandard>=0.22",
 ]
 
@@ -51,6 +52,7 @@ setup(
         "accelerate>=1.1",
         "click>=8.1",
         "jieba>=0.42.1",
+        "joblib>=1.3",
         "marisa-trie>=1.2",
         "numpy>=1.26",
         "pandas>=2.2",
@@ -69,6 +71,10 @@ setup(
         "fast": ["rjieba>=0.2.2"],
         # Sources in .zst.
         "zstd": ["zstandard>=0.22"],
+        # BatchPredictor in Ray Data.
+        "ray": ["ray[data]>=2.30"],
+        # finetune --log-to tensorboard.
+        "tensorboard": ["tensorboard>=2.14"],
         # kg build --simplified.
         "traditional": ["opencc>=1.1.7"],
         "test": TEST,

@@ -1,6 +1,6 @@
 """kbert: fine-tune Chinese BERT together with a knowledge graph.
 
-``finetune``, ``load``, ``predict``, ``inspect_tree`` and ``Predictor`` do what the commands do.
+``finetune``, ``load``, ``predict``, ``inspect_tree`` and the predictors do what the commands do.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from kbert_cli.version import __version__ as __version__
 
-__all__ = ["Predictor", "finetune", "inspect_tree", "load", "predict"]
+__all__ = ["BatchPredictor", "Predictor", "finetune", "inspect_tree", "load", "predict"]
 
 
 def __getattr__(name: str) -> Any:

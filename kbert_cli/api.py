@@ -7,7 +7,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.config import DEFAULT_ENCODER, FinetuneConfig, InjectionConfig, TrainingConfig
+from kbert_cli.config import (
+    DEFAULT_ENCODER,
+    EngineConfig,
+    FinetuneConfig,
+    InjectionConfig,
+    TrainingConfig,
+)
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.example import Example
@@ -27,6 +33,7 @@ def finetune(
     corpus: str | None = None,
     output: str | Path | None = None,
     force: bool = False,
+    resume: bool = False,
     reporter: Reporter | None = None,
     **options: Any,
 ) -> Any:
@@ -40,7 +47,9 @@ def finetune(
         task: ``classification``, ``ner`` or ``qa``.
         kg: a graph's name or file, several of them, or ``none``.
         train: training file; without it ``corpus``, or the bundled corpus of task and graph.
-        options: fields of ``FinetuneConfig``, ``InjectionConfig`` and ``TrainingConfig`` by name.
+        resume: go on with the unfinished run in ``output``.
+        options: fields of ``FinetuneConfig``, ``InjectionConfig``, ``TrainingConfig`` and
+            ``EngineConfig`` by name.
 
     Returns:
         A ``FinetuneResult``: run folder, configuration and metrics.
@@ -65,6 +74,7 @@ def finetune(
         training=TrainingConfig(**_taken(options, TrainingConfig)),
         **_taken(options, FinetuneConfig),
     )
+    engine = EngineConfig(**_taken(options, EngineConfig))
     if options:
         raise KbertError(f"unknown options: {', '.join(sorted(options))}")
     return run_finetune(
@@ -72,6 +82,8 @@ def finetune(
         reporter or Reporter(),
         output=Path(output) if output is not None else None,
         force=force,
+        resume=resume,
+        engine=engine,
     )
 
 
@@ -109,6 +121,11 @@ class Predictor:
         """The labels of the run."""
         return self._record.labels
 
+    @property
+    def texts(self) -> int:
+        """How many texts an example has."""
+        return self._record.texts
+
     def __call__(self, texts: Sequence[str | Sequence[str]], *, batch_size: int = 64) -> list[Any]:
         """A ``Prediction`` for each text (or pair of texts): label, and score or None for NER.
 
@@ -124,23 +141,35 @@ class Predictor:
             raise KbertError(f"the run takes {self._record.texts} texts, and {wrong.texts} is not")
         return self._pipeline.predict(examples, batch_size=batch_size)
 
-    def map_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """For Ray Data's ``map_batches``: columns in, the same columns and the answers out.
+
+def _load(run: str, kg: tuple[str, ...], device: str | None) -> Predictor:
+    return Predictor(run, kg=kg, device=device)
+
+
+class BatchPredictor:
+    """A run for Ray Data's ``map_batches``; each worker loads it once.
+
+    >>> answer = BatchPredictor("runs/doc")({"text": ["患者头痛。"]})
+    >>> len(answer["prediction"][0].split())
+    5
+    """
+
+    def __init__(self, run: str | Path, **options: Any) -> None:
+        """Load a run folder; ``options`` are those of ``Predictor``."""
+        self._predictor = Predictor(run, **options)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Columns in, the same columns and the answers out.
 
         ``text`` (or ``text_a`` and ``text_b``) is read; ``prediction`` and ``score`` are added, for
         NER the tags separated by spaces.
         """
-        first = batch["text"] if "text" in batch else batch["text_a"]
-        texts: list[Any] = list(map(str, first))
-        if self._record.texts > 1:
+        texts: list[Any] = list(map(str, batch["text" if "text" in batch else "text_a"]))
+        if self._predictor.texts > 1:
             texts = list(zip(texts, map(str, batch["text_b"]), strict=True))
-        found = self(texts)
+        found = self._predictor(texts)
         labels = [one.label if isinstance(one.label, str) else " ".join(one.label) for one in found]
         return {**batch, "prediction": labels, "score": [one.score or 0.0 for one in found]}
-
-
-def _load(run: str, kg: tuple[str, ...], device: str | None) -> Predictor:
-    return Predictor(run, kg=kg, device=device)
 
 
 def load(run: str | Path | None = None, **options: Any) -> Predictor:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,19 +35,65 @@ def collate(
     """
     longest = max(map(len, features))
     width = -(-longest // multiple) * multiple
-    fields = {
+    columns = {
         "input_ids": ([item.token_ids for item in features], pad_token_id),
         "segment_ids": ([item.segment_ids for item in features], 0),
         "position_ids": ([item.positions for item in features], 0),
         "branch_ids": ([item.branch_ids for item in features], PADDING),
         "mention_ids": ([item.mention_ids for item in features], 0),
     }
-    batch = {name: _stack(rows, width, fill) for name, (rows, fill) in fields.items()}
+    batch = {name: _stack(rows, width, fill) for name, (rows, fill) in columns.items()}
     if targets[0].ndim:
         batch["labels"] = _stack(targets, width, IGNORED)
     else:
         batch["labels"] = torch.from_numpy(np.stack(targets).astype(np.int64))
     return batch
+
+
+def collate_packed(
+    features: Sequence[Features],
+    targets: Sequence[np.ndarray],
+    rows: Sequence[Sequence[int]],
+    *,
+    pad_token_id: int,
+    multiple: int = 1,
+) -> dict[str, torch.Tensor]:
+    """Stack e examples, several to a row; neighbours never see each other.
+
+    Args:
+        rows: b rows as indices of the examples in them, each example once.
+
+    Returns:
+        What ``collate`` gives ([b, n], ``labels`` [e] or [b, n]), ``example_ids`` [b, n] int64
+        (-1 on padding) and ``first_tokens`` [e] int64, where each example begins in [b * n].
+    """
+    joined = [_joined([features[index] for index in row]) for row in rows]
+    batch = collate(
+        joined,
+        [np.concatenate([np.atleast_1d(targets[index]) for index in row]) for row in rows],
+        pad_token_id=pad_token_id,
+        multiple=multiple,
+    )
+    width = batch["input_ids"].shape[1]
+    ids = [np.repeat(row, [len(features[index]) for index in row]) for row in rows]
+    batch["example_ids"] = _stack(ids, width, PADDING)
+    first = np.empty(len(features), np.int64)
+    for number, row in enumerate(rows):
+        lengths = np.array([len(features[index]) for index in row])
+        first[list(row)] = number * width + np.cumsum(lengths) - lengths
+    batch["first_tokens"] = torch.from_numpy(first)
+    if not targets[0].ndim:
+        batch["labels"] = torch.from_numpy(np.stack(targets).astype(np.int64))
+    return batch
+
+
+def _joined(features: Sequence[Features]) -> Features:
+    """Trees one behind the other; ids and positions stay each tree's own."""
+    names = [field.name for field in fields(Features)]
+    values: dict[str, Any] = {name: [getattr(one, name) for one in features] for name in names}
+    for name, found in values.items():
+        values[name] = np.concatenate(found) if isinstance(found[0], np.ndarray) else sum(found)
+    return Features(**values)
 
 
 def _stack(rows: Sequence[np.ndarray], width: int, fill: int) -> torch.Tensor:
@@ -56,7 +104,12 @@ def _stack(rows: Sequence[np.ndarray], width: int, fill: int) -> torch.Tensor:
 
 
 def additive_mask(
-    branch_ids: torch.Tensor, mention_ids: torch.Tensor, dtype: torch.dtype, *, tree: bool = True
+    branch_ids: torch.Tensor,
+    mention_ids: torch.Tensor,
+    dtype: torch.dtype,
+    *,
+    tree: bool = True,
+    example_ids: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """The mask that Hugging Face encoders take: 0 where visible, the lowest number elsewhere.
 
@@ -68,14 +121,55 @@ def additive_mask(
         dtype: that of the attention scores; its own minimum is used, because a wider type's would
             become -inf there.
         tree: False hides padding only (no visible matrix).
+        example_ids: [b, n], in packed rows: no example sees another.
 
     Returns:
         [b, 1, n, n] of ``dtype``.
     """
+    visible = _visible(branch_ids, mention_ids, tree=tree, example_ids=example_ids)
+    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
+    return mask.masked_fill_(~visible, torch.finfo(dtype).min)[:, None]
+
+
+def block_mask(
+    branch_ids: torch.Tensor,
+    mention_ids: torch.Tensor,
+    *,
+    tree: bool = True,
+    example_ids: torch.Tensor | None = None,
+) -> Any:
+    """The same for flex attention, which skips blocks of tokens that see nothing of each other.
+
+    Returns:
+        A ``torch.nn.attention.flex_attention.BlockMask``.
+    """
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    rows, width = branch_ids.shape
+    visible = _visible(branch_ids, mention_ids, tree=tree, example_ids=example_ids)
+    return create_block_mask(
+        lambda row, _head, query, key: visible[row, query, key],
+        rows,
+        None,
+        width,
+        width,
+        device=str(visible.device),
+    )
+
+
+def _visible(
+    branch_ids: torch.Tensor,
+    mention_ids: torch.Tensor,
+    *,
+    tree: bool,
+    example_ids: torch.Tensor | None,
+) -> torch.Tensor:
+    """[b, n, n] bool."""
     if tree:
-        visible = visible_matrix(branch_ids, mention_ids)
+        visible: torch.Tensor = visible_matrix(branch_ids, mention_ids)
     else:
         padding = branch_ids == PADDING
         visible = padding[..., :, None] == padding[..., None, :]
-    mask = torch.zeros(visible.shape, dtype=dtype, device=visible.device)
-    return mask.masked_fill_(~visible, torch.finfo(dtype).min)[:, None]
+    if example_ids is not None:
+        visible = visible & (example_ids[..., :, None] == example_ids[..., None, :])
+    return visible

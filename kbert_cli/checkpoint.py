@@ -3,6 +3,7 @@
 ``config.json``      settings, labels, graph hash
 ``encoder/``         a Hugging Face folder: weights (safetensors), config, tokenizer
 ``head.safetensors`` the task's head
+``checkpoints/``     while training only: what ``--resume`` needs, and ``origin.json``, whose it is
 ``metrics.jsonl``    what was logged while training
 ``test_units.npy``   what each test example adds to the primary figure, for comparisons
 ``metrics.json``     written last: a folder that has it is complete
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from kbert_cli.version import __version__
 CONFIG, METRICS, LOG = "config.json", "metrics.json", "metrics.jsonl"
 ENCODER, HEAD = "encoder", "head.safetensors"
 UNITS = "test_units.npy"
+CHECKPOINTS, ORIGIN = "checkpoints", "origin.json"
 RUNS = Path("runs")
 
 
@@ -102,6 +105,7 @@ def make_run_folder(output: Path | None, name: str) -> Path:
             (output / METRICS).unlink(missing_ok=True)
             (output / LOG).unlink(missing_ok=True)
             (output / UNITS).unlink(missing_ok=True)
+            shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
             return output
         RUNS.mkdir(exist_ok=True)
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -114,6 +118,56 @@ def make_run_folder(output: Path | None, name: str) -> Path:
             except FileExistsError:
                 folder = RUNS / f"{stamp}-{name}-{number}"
         return folder
+
+
+def begin_run(folder: Path, origin: dict[str, Any]) -> None:
+    """Note what a run is made from, so that it can be gone on with."""
+    write_json(folder / CHECKPOINTS / ORIGIN, origin)
+
+
+def is_unfinished(output: Path, origin: dict[str, Any]) -> bool:
+    """Whether the run in ``output`` was made from ``origin`` and has not ended."""
+    path = output / CHECKPOINTS / ORIGIN
+    return path.is_file() and read_json(path) == origin
+
+
+def find_unfinished(output: Path | None, origin: dict[str, Any], runs: Path = RUNS) -> Path:
+    """The run folder to go on with: ``output``, or the newest unfinished one made from ``origin``.
+
+    Raises:
+        KbertError: there is none, it is complete, or it was made from something else.
+    """
+    if output is None:
+        begun = sorted(runs.glob(f"*/{CHECKPOINTS}/{ORIGIN}"), reverse=True)
+        for path in begun:
+            if read_json(path) == origin:
+                return path.parents[1]
+        raise KbertError(
+            f"no unfinished run with these settings in {runs}/",
+            "Start without --resume, or name its folder with --output DIR.",
+        )
+    path = output / CHECKPOINTS / ORIGIN
+    if not path.is_file():
+        if (output / METRICS).is_file():
+            raise KbertError(f"the run in {output} is complete", "There is nothing to resume.")
+        raise KbertError(f"{output} holds no run to go on with", "Start without --resume.")
+    different = _differences(read_json(path), origin)
+    if different:
+        raise KbertError(
+            f"the run in {output} was started with other settings or data: {', '.join(different)}",
+            "--resume goes on with the very same; start anew without it.",
+        )
+    return output
+
+
+def _differences(one: Any, other: Any, name: str = "") -> list[str]:
+    """Names of the settings in which two nested dicts differ."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return [] if one == other else [name]
+    names = dict.fromkeys([*one, *other])
+    return [
+        found for key in names for found in _differences(one.get(key), other.get(key), str(key))
+    ]
 
 
 def save_model(folder: Path, model: Any, tokenizer: Any) -> None:

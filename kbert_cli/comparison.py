@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kbert_cli.checkpoint import METRICS, UNITS, read_record
-from kbert_cli.config import FinetuneConfig
+from kbert_cli.config import EngineConfig, FinetuneConfig
 from kbert_cli.errors import KbertError
 from kbert_cli.files import read_json, write_json
 from kbert_cli.preparation import resolve_defaults
@@ -29,6 +29,7 @@ class Arm:
 
     name: str
     config: FinetuneConfig
+    engine: EngineConfig = field(default_factory=EngineConfig)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def compare(
 ) -> list[ArmResult]:
     """Run what has not been run yet, and compare every arm with the first.
 
-    Runs live in ``folder/ARM/seed-N``; those that are complete and had these options are kept.
+    Runs live in ``folder/ARM/seed-N``; those that are complete and had these options are kept, and
+    one that was broken off is gone on with.
 
     Raises:
         KbertError: arms share a name, differ in task or test split, or have no test split.
@@ -82,7 +84,14 @@ def compare(
             reporter.note(f"[{number}/{total}] {arm.name}, seed {seed}: done already")
             continue
         reporter.note(f"[{number}/{total}] {arm.name}, seed {seed}")
-        finetune(config, reporter, output=run, force=True)
+        finetune(
+            config,
+            reporter,
+            output=run,
+            force=True,
+            resume_if_possible=True,
+            engine=arm.engine,
+        )
     results = _results(arms, seeds, folder)
     write_json(folder / COMPARISON, comparison_as_dict(results))
     return results

@@ -51,6 +51,10 @@ class TrainingConfig:
     """Passes over the training split."""
     batch_size: int | None = None
     """Sentences an optimiser step; None: the reference's for the task (NER 16, else 32)."""
+    tokens_per_batch: int | None = None
+    """Tokens an optimiser step, padding included, instead of a number of sentences."""
+    pack: bool = False
+    """Whether short sentences share rows while training."""
     learning_rate: float | None = None
     """Peak of the linear schedule; None: 2e-5; for an encoder that is small or from nothing the
     task's own."""
@@ -67,6 +71,12 @@ class TrainingConfig:
     """Seed of initialisation, order of examples and dropout."""
     precision: str = "auto"
     """fp32, bf16, fp16, or auto: bf16 on a GPU that has it, else fp32."""
+    eval_steps: int | None = None
+    """Optimiser steps between looks at dev, beside those after each epoch."""
+    early_stopping: int | None = None
+    """End after so many looks at dev in a row without a better figure."""
+    freeze_layers: int = 0
+    """Layers of the encoder, from below, that stay as they are, and its embeddings with them."""
 
     def __post_init__(self) -> None:
         _raise_all(
@@ -86,9 +96,46 @@ class TrainingConfig:
             None
             if self.precision in PRECISIONS
             else f"--precision is {self.precision!r}; it must be one of {', '.join(PRECISIONS)}",
+            *(
+                None if value is None else _at_least(flag, value, 1)
+                for flag, value in (
+                    ("--tokens-per-batch", self.tokens_per_batch),
+                    ("--eval-steps", self.eval_steps),
+                    ("--early-stopping", self.early_stopping),
+                )
+            ),
+            _at_least("--freeze-layers", self.freeze_layers, 0),
         )
 
 
+@dataclass(frozen=True)
+class EngineConfig:
+    """How the machine does a run; nothing here changes its result beyond rounding."""
+
+    gradient_accumulation: int = 1
+    """Parts in which a process takes its share of an optimiser step, one after the other."""
+    workers: int | None = None
+    """Processes that grow trees; 0: this one alone, None: as many as there are cores."""
+    compile: bool = False
+    """Whether torch compiles the model first."""
+    log_to: str | None = None
+    """``tensorboard``, beside ``metrics.jsonl``."""
+    save_total: int = 1
+    """Checkpoints kept while training, beside the best one."""
+
+    def __post_init__(self) -> None:
+        _raise_all(
+            _at_least("--gradient-accumulation", self.gradient_accumulation, 1),
+            None if self.workers is None else _at_least("--workers", self.workers, 0),
+            _at_least("--save-total", self.save_total, 1),
+            None
+            if self.log_to in (None, *LOGGERS)
+            else f"--log-to is {self.log_to!r}; it must be one of {', '.join(LOGGERS)}",
+        )
+
+
+LOGGERS = ("tensorboard",)
+ATTENTIONS = ("sdpa", "eager", "flex")
 SELECTIONS = ("first", "rare", "similar")
 POOLINGS = ("cls", "mean")
 OPTIMIZERS = ("muon", "adamw")
@@ -190,7 +237,7 @@ class FinetuneConfig:
     dev: str | None = None
     test: str | None = None
     attention: str = "sdpa"
-    """Attention implementation of the encoder: sdpa or eager."""
+    """Attention implementation of the encoder: sdpa, eager or flex."""
     injection: InjectionConfig = field(default_factory=InjectionConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 

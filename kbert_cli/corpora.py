@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,15 @@ class Corpus:
     dev: Sequence[Example]
     test: Sequence[Example]
     labels: Sequence[str]
+
+    def digest(self) -> str:
+        """Equal for equal texts and labels of training and dev, in their order."""
+        found = hashlib.sha256()
+        for split in (self.train, self.dev):
+            for example in split:
+                found.update(repr((example.texts, example.label, example.group)).encode())
+            found.update(b"\n")
+        return found.hexdigest()
 
 
 def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:

@@ -13,13 +13,14 @@ from kbert_cli.errors import KbertError, name_some
 from kbert_cli.tokenization import hub_errors, load_tokenizer
 
 SDPA_AND_EAGER = ("sdpa", "eager")
+ALL = (*SDPA_AND_EAGER, "flex")
 
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "bert": SDPA_AND_EAGER,
-    "roberta": SDPA_AND_EAGER,
-    "xlm-roberta": SDPA_AND_EAGER,
-    "electra": SDPA_AND_EAGER,
-    "ernie": SDPA_AND_EAGER,
+    "bert": ALL,
+    "roberta": ALL,
+    "xlm-roberta": ALL,
+    "electra": ALL,
+    "ernie": ALL,
     "albert": SDPA_AND_EAGER,
     "distilbert": SDPA_AND_EAGER,
     "nomic_bert": SDPA_AND_EAGER,
@@ -95,6 +96,22 @@ def load_encoder(name: str, *, attention: str = "sdpa") -> Encoder:
     return Encoder(_load_model(name, config, attention), load_tokenizer(name))
 
 
+_FLEX = "flex_attention"
+
+
+def attention_options(attention: str) -> dict[str, Any]:
+    """What makes a Hugging Face model attend in the way of that name."""
+    if attention == "flex":
+        # The flex kernels drop no attention weights.
+        return {"attn_implementation": _FLEX, "attention_probs_dropout_prob": 0.0}
+    return {"attn_implementation": attention}
+
+
+def is_flex(model: Any) -> bool:
+    """Whether a model takes block masks."""
+    return bool(model.config._attn_implementation == _FLEX)
+
+
 def hidden_size(name: str) -> int:
     """The width of an encoder, from its config alone."""
     config = load_config(name)
@@ -142,7 +159,7 @@ def _load_model(name: str, config: Any, attention: str) -> Any:
     with hub_errors(name), quiet_transformers():
         model, loaded = AutoModel.from_pretrained(
             model_path(name),
-            attn_implementation=attention,
+            **attention_options(attention),
             trust_remote_code=False,
             output_loading_info=True,
             # They are in the report below; by itself the library stops at the first.

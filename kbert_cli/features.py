@@ -43,6 +43,28 @@ class Features:
         return len(self.token_ids)
 
 
+@dataclass(frozen=True)
+class Part:
+    """An example's tree, or that of a window of a long one."""
+
+    start: int
+    """First character of the window; 0 for a whole example."""
+    length: int
+    """Characters of the window."""
+    features: Features
+
+
+@dataclass(frozen=True)
+class FeaturizerRecipe:
+    """What a featurizer is made of; it pickles, so that another process can make its own."""
+
+    graph: Graph
+    tokenizer: str
+    """The ``tokenizers.Tokenizer`` as JSON."""
+    special: SpecialTokens
+    injection: InjectionConfig
+
+
 class Featurizer:
     """Walks the path from texts to features with the settings of one run."""
 
@@ -93,6 +115,19 @@ class Featurizer:
             dropped_branches=len(layout.dropped_branches),
             branches=len(layout.branches),
         )
+
+    def parts(self, texts: Sequence[str], *, windowed: bool) -> Iterator[Part]:
+        """What an example is read in.
+
+        Args:
+            windowed: read a long text in windows, instead of cutting it off at the length limit.
+        """
+        text = texts[0]
+        if not windowed:
+            yield Part(0, len(text), self.featurize(texts))
+            return
+        for start, end in self.windows(text):
+            yield Part(start, end - start, self.featurize([text[start:end]]))
 
     def windows(self, text: str) -> Iterator[tuple[int, int]]:
         """Character spans that cut ``text`` into parts whose trunks keep within the length limit.

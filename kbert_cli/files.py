@@ -14,6 +14,7 @@ from typing import IO, Any
 from kbert_cli.errors import KbertError, at_line
 
 STDIN = "-"
+NOT_UTF8 = "not UTF-8"
 
 # Outer blanks of a cell carry no meaning: white space (U+3000 and NBSP too) and invisible marks.
 BLANKS = " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -30,23 +31,46 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Raises:
         KbertError: the file cannot be opened or is not UTF-8 (names the line).
     """
-    number = 0
+    for number, line, fault in read_lines_or_faults(path):
+        if fault:
+            raise KbertError(
+                at_line(path, number, fault),
+                f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
+            )
+        yield number, line
+
+
+def read_lines_or_faults(path: str | Path) -> Iterator[tuple[int, str, str]]:
+    """As ``read_lines``, but a line that is not UTF-8 comes with what is wrong with it.
+
+    Its bad bytes are replaced by U+FFFD; the fault of a good line is empty.
+    """
     try:
         with _open_bytes(path) as stream:
             for number, raw in enumerate(stream, 1):
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-                yield number, line.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise KbertError(
-            at_line(path, number, f"not UTF-8 (byte 0x{error.object[error.start]:02x})"),
-            f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
-        ) from None
+                yield number, *_decoded(raw, bom=number == 1)
     except OSError as error:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
 
 
-def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str]]:
-    """As ``read_lines``, but only the lines that begin at bytes ``first`` to ``end`` - 1.
+def _decoded(raw: bytes, *, bom: bool) -> tuple[str, str]:
+    """A line without its end, and its fault."""
+    encoding, fault = "utf-8-sig" if bom else "utf-8", ""
+    try:
+        line = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.decode(encoding, "replace")
+        fault = f"{NOT_UTF8} (byte 0x{raw[_first_fault(raw, error)]:02x})"
+    return line.removesuffix("\n").removesuffix("\r"), fault
+
+
+def _first_fault(raw: bytes, error: UnicodeDecodeError) -> int:
+    """Where the bad byte is: behind a byte order mark the decoder counts without it."""
+    return error.start + len(raw) - len(error.object)
+
+
+def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str, str]]:
+    """As ``read_lines_or_faults``, for the lines that begin at bytes ``first`` to ``end`` - 1.
 
     Numbers count from the first of these lines.
     """
@@ -60,14 +84,8 @@ def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str
             position = stream.tell()
             while position < end and (raw := stream.readline()):
                 number += 1
-                line = raw.decode("utf-8" if position else "utf-8-sig")
+                yield number, *_decoded(raw, bom=not position)
                 position += len(raw)
-                yield number, line.removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise KbertError(
-            f"{path}: line {number} of the part that begins at byte {first} is not UTF-8 "
-            f"(byte 0x{error.object[error.start]:02x})"
-        ) from None
     except OSError as error:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
 

@@ -10,7 +10,7 @@ from kbert_cli.batch import IGNORED
 
 
 class TaskModel(nn.Module):
-    """Encoder and head; returns a loss when there are labels."""
+    """Encoder and head."""
 
     def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -24,13 +24,18 @@ class TaskModel(nn.Module):
         position_ids: torch.Tensor,
         branch_ids: torch.Tensor,
         mention_ids: torch.Tensor,
-        labels: torch.Tensor | None = None,
+        example_ids: torch.Tensor | None = None,
+        first_tokens: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
-        """``logits`` [b, l] or [b, n, l]; given ``labels`` [b] or [b, n], the mean ``loss`` too."""
-        states = self.encoder(input_ids, segment_ids, position_ids, branch_ids, mention_ids)
-        logits = self.head(states, branch_ids)
-        if labels is None:
-            return {"logits": logits}
-        flat = logits.flatten(0, -2).float()
-        loss = F.cross_entropy(flat, labels.flatten(), ignore_index=IGNORED)
-        return {"loss": loss, "logits": logits}
+        """``logits``: [b, n, l], or [b, l]; [e, l] where e examples are packed."""
+        states = self.encoder(
+            input_ids, segment_ids, position_ids, branch_ids, mention_ids, example_ids
+        )
+        return {"logits": self.head(states, branch_ids, example_ids, first_tokens)}
+
+
+def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """[]: cross entropy summed over all labels but ``IGNORED``; [..., l] and [...]."""
+    return F.cross_entropy(
+        logits.flatten(0, -2).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
+    )

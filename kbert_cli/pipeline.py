@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from kbert_cli.batch import collate
+from kbert_cli.batch import collate, collate_packed
+from kbert_cli.batch_plan import pack
 from kbert_cli.checkpoint import ENCODER, RunRecord, load_head, read_record
 from kbert_cli.config import FinetuneConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.encoders import Encoder, load_encoder
 from kbert_cli.errors import KbertError
-from kbert_cli.features import Features, Featurizer
+from kbert_cli.feature_table import featurized
+from kbert_cli.features import Featurizer, FeaturizerRecipe
+from kbert_cli.items import Item, StoredItems, make_item
 from kbert_cli.kg.catalog import open_graph
 from kbert_cli.kg.graph import Graph, MemoryGraph
 from kbert_cli.methods import load_method
@@ -23,20 +26,6 @@ from kbert_cli.model import TaskModel
 from kbert_cli.tasks import load_task
 from kbert_cli.tasks.base import Prediction
 from kbert_cli.tokenization import PieceEncoder, special_tokens
-
-
-@dataclass(frozen=True)
-class Item:
-    """What one row of a batch is made of: an example, or a window of a long one."""
-
-    example: int
-    """Index of the example among those encoded together."""
-    start: int
-    """First character of the window; 0 for a whole example."""
-    length: int
-    """Characters of the window."""
-    features: Features
-    targets: np.ndarray
 
 
 class Pipeline:
@@ -58,12 +47,14 @@ class Pipeline:
         injection = config.injection
         if not method.injects_branches:
             injection = replace(injection, max_entities=0)
-        self.featurizer = Featurizer(
+        encode = PieceEncoder(encoder.tokenizer.backend_tokenizer)
+        self.recipe = FeaturizerRecipe(
             graph if injection.max_entities else MemoryGraph(),
-            PieceEncoder(encoder.tokenizer.backend_tokenizer),
+            encoder.tokenizer.backend_tokenizer.to_str(),
             special_tokens(encoder.tokenizer),
             injection,
         )
+        self.featurizer = Featurizer(self.recipe.graph, encode, self.recipe.special, injection)
         head = self.task.build_head(encoder.width, len(self.labels), config.training)
         self.model = TaskModel(method.build(encoder, config.injection), head)
 
@@ -72,38 +63,52 @@ class Pipeline:
         """Where the weights are."""
         return next(self.model.parameters()).device
 
-    def encode(
-        self, examples: Iterable[Example], on_example: Callable[[], None] = lambda: None
-    ) -> list[Item]:
+    def encode(self, examples: Iterable[Example]) -> list[Item]:
         """Examples as items, in order; a long text of a token-level task gives several."""
-        items: list[Item] = []
-        for index, example in enumerate(examples):
-            items += self._items(index, example)
-            on_example()
-        return items
+        return [
+            make_item(self.task, self.labels, index, example, part)
+            for index, example in enumerate(examples)
+            for part in self.featurizer.parts(example.texts, windowed=self.task.token_level)
+        ]
 
-    def _items(self, index: int, example: Example) -> Iterator[Item]:
-        if not self.task.token_level:
-            features = self.featurizer.featurize(example.texts)
-            targets = self.task.targets(example.label, features.spans, self.labels)
-            yield Item(index, 0, len(example.texts[0]), features, targets)
-            return
-        text, tags = example.texts[0], example.label
-        for start, end in self.featurizer.windows(text):
-            features = self.featurizer.featurize([text[start:end]])
-            own = None if tags is None else tuple(tags[start:end])
-            targets = self.task.targets(own, features.spans, self.labels)
-            yield Item(index, start, end - start, features, targets)
+    def stored(
+        self,
+        examples: Sequence[Example],
+        *,
+        workers: int | None = 0,
+        on_examples: Callable[[int], None] = lambda _: None,
+    ) -> StoredItems:
+        """The same, with features that are computed once and kept on disk.
+
+        Args:
+            workers: processes that compute them, see ``featurized``.
+        """
+        table = featurized(
+            self.recipe,
+            [example.texts for example in examples],
+            windowed=self.task.token_level,
+            workers=workers,
+            on_examples=on_examples,
+        )
+        return StoredItems(table, examples, self.task, self.labels)
 
     def collate(self, items: Sequence[Item]) -> dict[str, torch.Tensor]:
-        """Items as the tensors of one batch, on the CPU."""
+        """Items as the tensors of one batch, on the CPU; an item a row."""
         return collate(
-            [item.features for item in items],
-            [item.targets for item in items],
-            pad_token_id=self.tokenizer.pad_token_id,
-            # Attention kernels on CUDA want lengths in eights.
-            multiple=8 if self.device.type == "cuda" else 1,
+            [item.features for item in items], [item.targets for item in items], **self._padding()
         )
+
+    def collate_packed(self, items: Sequence[Item], row_length: int) -> dict[str, torch.Tensor]:
+        """Items as the tensors of one batch, on the CPU; several share a row."""
+        features = [item.features for item in items]
+        rows = pack([len(one) for one in features], row_length)
+        targets = [item.targets for item in items]
+        return collate_packed(features, targets, rows, **self._padding())
+
+    def _padding(self) -> dict[str, int]:
+        # Attention kernels on CUDA want lengths in eights.
+        multiple = 8 if self.device.type == "cuda" else 1
+        return {"pad_token_id": self.tokenizer.pad_token_id, "multiple": multiple}
 
     def summarize(self, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         """What is kept of a batch's logits."""
@@ -171,7 +176,11 @@ def open_pipeline(
             f"the graph {', '.join(config.kg)} is not the one that {folder} was trained with",
             "Predictions would rest on other triples. Name the old graph with --kg, or train anew.",
         )
-    encoder = load_encoder(str(folder / ENCODER), attention=config.attention)
+    attention = config.attention
+    if attention == "flex" and not torch.cuda.is_available():
+        # Its kernels are for GPUs; the others compute the same.
+        attention = "sdpa"
+    encoder = load_encoder(str(folder / ENCODER), attention=attention)
     pipeline = Pipeline(config, record.labels, graph, encoder)
     load_head(folder, pipeline.model.head)
     pipeline.model.to(device or default_device())

@@ -9,7 +9,8 @@ from typing import Any
 
 from kbert_cli.corpus.reader import unlabelled_examples
 from kbert_cli.corpus.table import Row, Table, open_table
-from kbert_cli.files import BLANKS
+from kbert_cli.errors import KbertError, at_line
+from kbert_cli.files import BLANKS, NOT_UTF8
 from kbert_cli.pipeline import Pipeline
 from kbert_cli.tasks.base import Prediction
 from kbert_cli.tasks.bio import spans_of
@@ -24,7 +25,9 @@ class PredictedRow:
 
     row: Row
     added: dict[str, Any]
-    """New column → value: a string, a number, or a list of entities."""
+    """New column → value: a string, a number, or a list of entities; empty where there is none."""
+    error: str = ""
+    """Why there is no prediction."""
 
 
 @dataclass
@@ -35,6 +38,8 @@ class OddRows:
     """Lines without text; predicted all the same."""
     wrong_width: list[int] = field(default_factory=list)
     """Lines with more or fewer cells than the table."""
+    faulty: list[int] = field(default_factory=list)
+    """Lines that could not be predicted."""
 
 
 def open_input(
@@ -45,7 +50,7 @@ def open_input(
     Args:
         span: read only the rows that begin in these bytes.
     """
-    return open_table(path, pipeline.task.columns, texts=texts, span=span)
+    return open_table(path, pipeline.task.columns, texts=texts, span=span, faults=True)
 
 
 def predict_rows(
@@ -58,19 +63,49 @@ def predict_rows(
     """
     rows = itertools.islice(unlabelled_examples(table, pipeline.task.columns), skip, None)
     while chunk := list(itertools.islice(rows, CHUNK)):
-        examples = [example for _, example in chunk]
-        predictions = pipeline.predict(examples, batch_size=batch_size)
-        for (row, example), prediction in zip(chunk, predictions, strict=True):
-            if not any(text.strip(BLANKS) for text in example.texts):
-                odd.empty.append(row.line)
+        faults = [_fault(row, table) for row, _ in chunk]
+        _refuse_another_encoding(table.path, chunk[0][0], faults)
+        examples = [example for (_, example), fault in zip(chunk, faults, strict=True) if not fault]
+        predictions = iter(pipeline.predict(examples, batch_size=batch_size))
+        for (row, example), fault in zip(chunk, faults, strict=True):
             if len(row.cells) != table.columns.width:
                 odd.wrong_width.append(row.line)
-            yield PredictedRow(row, added_columns(prediction, example.texts[0]))
+            if fault:
+                odd.faulty.append(row.line)
+                yield PredictedRow(row, {}, fault)
+                continue
+            if not any(text.strip(BLANKS) for text in example.texts):
+                odd.empty.append(row.line)
+            yield PredictedRow(row, added_columns(next(predictions), example.texts[0]))
 
 
-def added_names(pipeline: Pipeline) -> tuple[str, str]:
-    """The columns that ``added_columns`` fills."""
-    return ("prediction", "entities" if pipeline.task.token_level else "score")
+def _fault(row: Row, table: Table) -> str:
+    """Why a row cannot be predicted; empty where it can."""
+    if row.fault:
+        return row.fault
+    least = max(table.columns.texts) + 1
+    return "" if len(row.cells) >= least else f"{len(row.cells)} columns, the text is in {least}"
+
+
+def _refuse_another_encoding(path: str, first: Row, faults: list[str]) -> None:
+    """A file of which most is not UTF-8 is no file with bad rows.
+
+    Not all of it: some short texts in other encodings happen to be valid.
+    """
+    foreign = [number for number, fault in enumerate(faults) if fault.startswith(NOT_UTF8)]
+    if len(foreign) > max(1, len(faults) // 2):
+        raise KbertError(
+            at_line(path, first.line + foreign[0], faults[foreign[0]]),
+            f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
+        )
+
+
+ERROR = "error"
+
+
+def added_names(pipeline: Pipeline) -> tuple[str, ...]:
+    """The columns that a prediction adds, and that which says why there is none."""
+    return ("prediction", "entities" if pipeline.task.token_level else "score", ERROR)
 
 
 def added_columns(prediction: Prediction, text: str) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import torch
+from torch import nn
 from transformers import set_seed
 
 from kbert_cli.config import NO_GRAPH, FinetuneConfig
@@ -12,8 +14,10 @@ from kbert_cli.corpora import Corpus
 from kbert_cli.corpus.example import Example
 from kbert_cli.encoders import Encoder, hidden_size, load_encoder
 from kbert_cli.errors import KbertError
+from kbert_cli.feature_table import FeatureTable
+from kbert_cli.items import StoredItems
 from kbert_cli.kg.catalog import OpenedGraph, absolute_source
-from kbert_cli.pipeline import Item, Pipeline, default_device
+from kbert_cli.pipeline import Pipeline, default_device
 from kbert_cli.reporting import Reporter
 from kbert_cli.scratch import build_encoder, is_scratch
 from kbert_cli.selfcheck import check_encoder
@@ -79,6 +83,8 @@ def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) 
     Raises:
         KbertError: the encoder cannot be loaded, leaks, or has too few positions.
     """
+    if config.attention == "flex" and not torch.cuda.is_available():
+        raise KbertError("--attention flex needs a GPU, and there is none", "Use --attention sdpa.")
     set_seed(config.training.seed)
     encoder = _encoder(config, corpus, opened)
     if config.injection.max_length > encoder.max_length:
@@ -89,6 +95,7 @@ def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) 
     pipeline = Pipeline(config, corpus.labels, opened.graph, encoder)
     tree = config.injection.visible_matrix and config.method != "none"
     check_encoder(pipeline.model.encoder, len(encoder.tokenizer), tree=tree)
+    freeze_layers(pipeline.model.encoder, config.training.freeze_layers)
     pipeline.model.to(default_device())
     return pipeline
 
@@ -107,13 +114,18 @@ def _vocabulary_texts(examples: Sequence[Example], opened: OpenedGraph) -> Itera
         yield from triple
 
 
-def encode_splits(pipeline: Pipeline, corpus: Corpus, reporter: Reporter) -> dict[str, list[Item]]:
+def encode_splits(
+    pipeline: Pipeline, corpus: Corpus, reporter: Reporter, *, workers: int | None = None
+) -> dict[str, StoredItems]:
     """Train and dev as items; says what the trees are like, and warns where the graph is idle."""
     splits = {"train": corpus.train, "dev": corpus.dev}
     total = sum(map(len, splits.values()))
     with reporter.progress("growing trees", total) as advance:
-        items = {name: pipeline.encode(split, advance) for name, split in splits.items()}
-    statistics = tree_statistics(items["train"])
+        items = {
+            name: pipeline.stored(split, workers=workers, on_examples=advance)
+            for name, split in splits.items()
+        }
+    statistics = tree_statistics(items["train"].table)
     if statistics["branches"] == 0 and pipeline.graph.subject_count:
         reporter.warn("no training sentence mentions an entity of the graph: it does nothing here")
     reporter.note(
@@ -130,17 +142,35 @@ def encode_splits(pipeline: Pipeline, corpus: Corpus, reporter: Reporter) -> dic
     return items
 
 
-def tree_statistics(items: Iterable[Item]) -> dict[str, float]:
+def tree_statistics(table: FeatureTable) -> dict[str, float]:
     """Tokens, branches and losses of trees."""
-    features = [item.features for item in items]
-    count = len(features)
-    cut = [one.truncated_characters for one in features if one.truncated_characters]
+    cut = table.counts("truncated_characters")
     return {
-        "tokens_mean": sum(map(len, features)) / count,
-        "tokens_max": max(map(len, features)),
-        "branches": sum(one.branches for one in features),
-        "branches_mean": sum(one.branches for one in features) / count,
-        "dropped_branches": sum(one.dropped_branches for one in features),
-        "truncated_examples": len(cut),
-        "truncated_characters": sum(cut),
+        "tokens_mean": float(table.lengths.mean()),
+        "tokens_max": int(table.lengths.max()),
+        "branches": int(table.counts("branches").sum()),
+        "branches_mean": float(table.counts("branches").mean()),
+        "dropped_branches": int(table.counts("dropped_branches").sum()),
+        "truncated_examples": int((cut > 0).sum()),
+        "truncated_characters": int(cut.sum()),
     }
+
+
+def freeze_layers(encoder: nn.Module, count: int) -> None:
+    """Keep the embeddings and the ``count`` lowest layers as they are.
+
+    Raises:
+        KbertError: the encoder has fewer layers, or none that can be told apart.
+    """
+    if not count:
+        return
+    layers = max(
+        (module for module in encoder.modules() if isinstance(module, nn.ModuleList)),
+        key=len,
+        default=nn.ModuleList(),
+    )
+    if count > len(layers):
+        raise KbertError(f"--freeze-layers is {count}, and the encoder has {len(layers)} layers")
+    lower = [module for name, module in encoder.named_modules() if name.endswith("embeddings")]
+    for module in [*lower, *layers[:count]]:
+        module.requires_grad_(False)

@@ -21,13 +21,9 @@ from kbert_cli.config import PretrainConfig
 from kbert_cli.encoders import quiet_transformers
 from kbert_cli.errors import KbertError
 from kbert_cli.files import named_output_errors, read_json, require_free, write_json
-from kbert_cli.hf_trainer import (
-    BatchTrainer,
-    EverySave,
-    ProgressAndLog,
-    StopAfter,
-    pretraining_arguments,
-)
+from kbert_cli.hf_callbacks import EverySave, ProgressAndLog, StopAfter
+from kbert_cli.hf_checkpoints import newest_checkpoint
+from kbert_cli.hf_pretraining import BatchTrainer, pretraining_arguments
 from kbert_cli.pipeline import default_device
 from kbert_cli.pretrain.batches import (
     MaskingConfig,
@@ -84,7 +80,7 @@ def pretrain(
         KbertError: the input or an option is wrong, or there is nothing to go on from.
     """
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    checkpoint = _prepare(config, output, resume)
+    checkpoint = _prepare(config, output, resume, reporter)
     set_seed(config.seed)
     model, tokenizer = build_start(config, output / WORK, reporter)
     text = _encoded(config, output / WORK / "text", tokenizer, reporter)
@@ -132,7 +128,7 @@ def pretrain(
     return PretrainResult(output, metrics)
 
 
-def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
+def _prepare(config: PretrainConfig, output: Path, resume: bool, reporter: Reporter) -> Path | None:
     """Make the output folder, or find the checkpoint to go on from."""
     settings = output / SETTINGS
     wanted = {name: value for name, value in vars(config).items() if name != "save_steps"}
@@ -143,10 +139,6 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
             (output / WORK).mkdir(parents=True, exist_ok=True)
         write_json(settings, wanted)
         return None
-    found = sorted(
-        (output / WORK / "checkpoints").glob("checkpoint-*"),
-        key=lambda path: int(path.name.rpartition("-")[2]),
-    )
     if not settings.is_file():
         raise KbertError(f"{output} holds no run to go on with", "Start without --resume.")
     before = read_json(settings)
@@ -156,7 +148,7 @@ def _prepare(config: PretrainConfig, output: Path, resume: bool) -> str | None:
             f"--resume needs the settings of the first start; different: {', '.join(changed)}",
             f"They are in {settings}.",
         )
-    return str(found[-1]) if found else None
+    return newest_checkpoint(output / WORK / "checkpoints", reporter.warn)
 
 
 def _masking(config: PretrainConfig, tokenizer: Any) -> MaskingConfig:
@@ -202,7 +194,7 @@ def _train(
     looks: list[dict[str, torch.Tensor]],
     config: PretrainConfig,
     output: Path,
-    checkpoint: str | None,
+    checkpoint: Path | None,
     max_hours: float | None,
     reporter: Reporter,
 ) -> dict[str, Any]:
@@ -226,7 +218,7 @@ def _train(
         keep_freed_memory()
         before = time.monotonic()
         with named_output_errors(output), quiet_transformers():
-            trainer.train(resume_from_checkpoint=checkpoint)
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     seconds = time.monotonic() - before
     steps = trainer.state.global_step
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from kbert_cli.encoders import Encoder
+from kbert_cli.encoders import Encoder, attention_options
 from kbert_cli.errors import KbertError, did_you_mean
 from kbert_cli.registry import SCRATCH
 from kbert_cli.vocabulary import build_vocabulary
@@ -70,5 +70,5 @@ def build_encoder(model: str, texts: Iterable[str], *, attention: str = "sdpa") 
     from transformers import BertModel
 
     tokenizer = build_tokenizer(build_vocabulary(texts))
-    config = build_config(model, tokenizer, attn_implementation=attention)
+    config = build_config(model, tokenizer, **attention_options(attention))
     return Encoder(BertModel(config, add_pooling_layer=False), tokenizer)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import math
 import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,29 +13,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from kbert_cli.allocation import keep_freed_memory
+from kbert_cli import distributed
 from kbert_cli.checkpoint import (
-    LOG,
+    CHECKPOINTS,
     METRICS,
     UNITS,
     RunRecord,
+    begin_run,
     check_output,
+    find_unfinished,
+    is_unfinished,
     make_run_folder,
     save_model,
     save_record,
 )
-from kbert_cli.config import FinetuneConfig, TrainingConfig
+from kbert_cli.config import EngineConfig, FinetuneConfig
 from kbert_cli.corpora import Corpus, read_corpus
-from kbert_cli.encoders import quiet_transformers
 from kbert_cli.files import named_output_errors, write_json
-from kbert_cli.hf_trainer import (
-    DEV_METRIC,
-    ProgressAndLog,
-    build_trainer,
-    training_arguments,
-)
+from kbert_cli.fitting import run_training
 from kbert_cli.kg.catalog import open_graph, short_name
-from kbert_cli.pipeline import Item, Pipeline
+from kbert_cli.pipeline import Pipeline
 from kbert_cli.preparation import (
     build_pipeline,
     encode_splits,
@@ -45,7 +41,6 @@ from kbert_cli.preparation import (
     tree_statistics,
 )
 from kbert_cli.reporting import Reporter
-from kbert_cli.tasks.base import Scores
 from kbert_cli.version import __version__
 
 
@@ -60,108 +55,85 @@ class FinetuneResult:
 
 
 def finetune(
-    config: FinetuneConfig, reporter: Reporter, *, output: Path | None = None, force: bool = False
+    config: FinetuneConfig,
+    reporter: Reporter,
+    *,
+    output: Path | None = None,
+    force: bool = False,
+    resume: bool = False,
+    resume_if_possible: bool = False,
+    engine: EngineConfig | None = None,
 ) -> FinetuneResult:
-    """Fine-tune a model, keep the weights of the best epoch on dev, score test once with them.
+    """Fine-tune a model, keep the weights of the best look at dev, score test once with them.
+
+    Under ``torchrun`` the processes share every optimiser step; only the first writes.
 
     Args:
         output: the run folder; by default a new one under ``runs/``.
         force: replace the run in an ``output`` that exists.
+        resume: go on with the unfinished run in ``output``, or with the newest one under ``runs/``
+            that has these settings and data.
+        resume_if_possible: go on with the unfinished run in ``output`` if it has these settings
+            and data, else begin it anew.
+        engine: how the machine does it.
 
     Raises:
-        KbertError: the input or an option is wrong; nothing was trained then.
+        KbertError: the input or an option is wrong (nothing was trained then), the disk is full, or
+            the GPU's memory is too small.
     """
     started = time.monotonic()
-    check_output(output, force)
+    engine = engine or EngineConfig()
+    if not resume:
+        check_output(output, force)
+    distributed.start()
     logging.getLogger("transformers").setLevel(logging.ERROR)
     config = resolve_defaults(config)
-    opened = open_graph(config.kg, reporter)
-    tell_graph(opened, config.kg, reporter)
-    corpus = read_corpus(config, reporter)
-    pipeline = build_pipeline(config, corpus, opened)
-    items = encode_splits(pipeline, corpus, reporter)
-    names = "+".join(short_name(source) for source in config.kg)
-    folder = make_run_folder(output, f"{config.task}-{names}")
-    trained = _train(pipeline, corpus, items, folder, reporter)
-    metrics = {
-        **trained,
-        "test": _test(pipeline, corpus, folder, reporter),
-        "tree": tree_statistics(items["train"]),
-        "seconds": round(time.monotonic() - started, 1),
-        "versions": {"kbert": __version__, "torch": torch.__version__},
-    }
+    with distributed.main_first():
+        opened = open_graph(config.kg, reporter)
+        tell_graph(opened, config.kg, reporter)
+        corpus = read_corpus(config, reporter)
+        pipeline = build_pipeline(config, corpus, opened)
+        items = encode_splits(pipeline, corpus, reporter, workers=engine.workers)
     record = RunRecord(
         config, tuple(pipeline.labels), len(corpus.train[0].texts), opened.graph.content_hash
     )
+    origin = json.loads(json.dumps({**record.as_dict(), "data": corpus.digest()}))
+    if resume_if_possible and output is not None:
+        resume = is_unfinished(output, origin)
+    folder = _folder(config, origin, output, resume)
+    trained = run_training(pipeline, corpus, items, folder, engine, reporter)
+    if not distributed.is_main():
+        return FinetuneResult(folder, config, {})
+    metrics = {
+        **trained,
+        "test": _test(pipeline, corpus, folder, reporter),
+        "tree": tree_statistics(items["train"].table),
+        "seconds": round(time.monotonic() - started, 1),
+        "versions": {"kbert": __version__, "torch": torch.__version__},
+    }
     save_model(folder, pipeline.model, pipeline.tokenizer)
     save_record(folder, record)
     write_json(folder / METRICS, metrics)
+    # Only now: until all is written, --resume may need them.
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     return FinetuneResult(folder, config, metrics)
 
 
-def _train(
-    pipeline: Pipeline,
-    corpus: Corpus,
-    items: dict[str, list[Item]],
-    folder: Path,
-    reporter: Reporter,
-) -> dict[str, Any]:
-    training = pipeline.config.training
-    steps = total_steps(training, len(items["train"]))
-    # Alike lengths together: an evaluation batch then holds little padding.
-    dev = sorted(items["dev"], key=lambda item: -len(item.features))
-    epochs: list[Scores] = []
-
-    def dev_figures(items: Sequence[Item], summaries: Sequence[np.ndarray]) -> dict[str, float]:
-        pairs = sorted(zip(items, summaries, strict=True), key=_reading_order)
-        predictions = pipeline.decode([item for item, _ in pairs], (row for _, row in pairs))
-        scores = pipeline.task.score(corpus.dev, predictions, pipeline.labels)
-        epochs.append(scores)
-        shown = ", ".join(f"{name} {value:.4f}" for name, value in scores.figures.items())
-        reporter.note(f"epoch {len(epochs)}: dev {shown}")
-        return {DEV_METRIC: scores.figures[scores.primary]}
-
-    checkpoints = folder / "checkpoints"
-    arguments = training_arguments(training, checkpoints, steps=steps)
-    with (
-        reporter.progress("fine-tuning", steps) as advance,
-        named_output_errors(folder),
-        quiet_transformers(),
-    ):
-        trainer = build_trainer(
-            pipeline,
-            arguments,
-            items["train"],
-            dev,
-            dev_figures=dev_figures,
-            callback=ProgressAndLog(advance, folder / LOG),
-        )
-        before = time.monotonic()
-        keep_freed_memory()
-        trainer.train()
-    shutil.rmtree(checkpoints, ignore_errors=True)
-    return {
-        "dev": _best(epochs),
-        "epochs": [scores.figures for scores in epochs],
-        "steps": trainer.state.global_step,
-        "training_seconds": round(time.monotonic() - before, 1),
-    }
-
-
-def _reading_order(pair: tuple[Item, np.ndarray]) -> tuple[int, int]:
-    return pair[0].example, pair[0].start
-
-
-def _best(epochs: Sequence[Scores]) -> dict[str, Any]:
-    """The epoch whose weights were kept: the first of the best, as the Trainer chooses."""
-    best = max(epochs, key=lambda scores: scores.figures[scores.primary])
-    return {"epoch": epochs.index(best) + 1, "primary": best.primary, **best.figures}
-
-
-def total_steps(training: TrainingConfig, items: int) -> int:
-    """Optimiser steps of a run over ``items`` rows an epoch."""
-    assert training.batch_size is not None
-    return math.ceil(training.epochs * math.ceil(items / training.batch_size))
+def _folder(
+    config: FinetuneConfig, origin: dict[str, Any], output: Path | None, resume: bool
+) -> Path:
+    """The run folder, the same in all processes."""
+    folder = None
+    if distributed.is_main():
+        if resume:
+            folder = find_unfinished(output, origin)
+        else:
+            names = "+".join(short_name(source) for source in config.kg)
+            folder = make_run_folder(output, f"{config.task}-{names}")
+            begin_run(folder, origin)
+    shared = distributed.from_main(folder)
+    assert shared is not None
+    return shared
 
 
 def _test(

@@ -26,7 +26,7 @@ def here(folder, monkeypatch):
 
 def test_the_examples_in_its_docstrings(here):
     names = vars(kbert_cli) | {name: getattr(kbert_cli, name) for name in kbert_cli.__all__}
-    order = ["finetune", "load", "predict", "inspect_tree", "Predictor.__call__"]
+    order = ["finetune", "load", "predict", "inspect_tree", "Predictor.__call__", "BatchPredictor"]
     found = {one.name: one for one in doctest.DocTestFinder().find(api, "api", globs=names)}
     runner = doctest.DocTestRunner()
     for name in order:
@@ -48,9 +48,35 @@ def test_it_predicts_what_the_command_predicts(here):
     expected = [json.loads(line)["prediction"] for line in done.stdout.splitlines()]
     predictor = pickle.loads(pickle.dumps(kbert_cli.load("runs/doc")))
     assert [" ".join(one.label) for one in predictor(texts)] == expected
-    batch = predictor.map_batch({"text": texts, "id": [1, 2]})
+    batch = kbert_cli.BatchPredictor("runs/doc")({"text": texts, "id": [1, 2]})
     assert batch["prediction"] == expected
     assert batch["id"] == [1, 2]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_ray_data_gives_the_same_in_two_workers(here):
+    ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+    if not (here / "runs/doc").exists():
+        kbert_cli.finetune("ner", "medical", epochs=0.1, output="runs/doc")
+    texts = [f"患者头痛伴高血压{number}天。" for number in range(40)]
+    expected = [" ".join(one.label) for one in kbert_cli.load("runs/doc")(texts)]
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        table = [{"id": n, "text": text} for n, text in enumerate(texts)]
+        rows = ray.data.from_items(table, override_num_blocks=2)
+        answers = rows.map_batches(
+            kbert_cli.BatchPredictor,
+            fn_constructor_args=(str(here / "runs/doc"),),
+            batch_size=10,
+            concurrency=2,
+        )
+        found = sorted(answers.take_all(), key=lambda row: row["id"])
+    finally:
+        ray.shutdown()
+    assert [row["text"] for row in found] == texts
+    assert [row["prediction"] for row in found] == expected
 
 
 def test_what_is_wrong_is_said(here):

@@ -102,8 +102,8 @@ def test_finetune_leaves_a_complete_run(trained):
         key: value for key, value in figures.items() if key != "run"
     }
     assert figures["test"]["examples"] == 24
-    assert len(figures["epochs"]) == 2
-    best = max(epoch[figures["test"]["primary"]] for epoch in figures["epochs"])
+    assert len(figures["looks"]) == 2
+    best = max(epoch[figures["test"]["primary"]] for epoch in figures["looks"])
     assert figures["dev"][figures["test"]["primary"]] == best
     # Dev and test are one file here: the weights kept are those of the best epoch.
     assert figures["test"][figures["test"]["primary"]] == pytest.approx(best)
@@ -129,14 +129,15 @@ def test_predict_keeps_every_row_and_adds_its_columns(trained, work):
     done = run_kbert("predict", f"{task}.tsv", "--run", folder, "-q", cwd=work)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    added = ["prediction", "entities" if task == "ner" else "score"]
+    added = ["prediction", "entities" if task == "ner" else "score", "error"]
     assert lines[0].split("\t") == source[0].split("\t") + added
     width = len(source[0].split("\t"))
     assert [line.split("\t")[:width] for line in lines] == [line.split("\t") for line in source]
     if task != "ner":
         return
     for line, example in zip(lines[1:], read_split(work / "ner.tsv", NER).examples, strict=True):
-        tags, entities = line.split("\t")[width:]
+        tags, entities, error = line.split("\t")[width:]
+        assert error == ""
         tags = tags.split(" ")
         text = example.texts[0]
         assert len(tags) == len(text)
@@ -179,7 +180,7 @@ def test_texts_predict_alike_in_every_container(here, work, classifier, capsys):
     for name, content in containers.items():
         (work / name).write_text(content, encoding="utf-8")
         lines = predictions(here, capsys, classifier, name)
-        found.add(tuple(tuple(line.split("\t")[-2:]) for line in lines[-len(TEXTS) :]))
+        found.add(tuple(tuple(line.split("\t")[-3:]) for line in lines[-len(TEXTS) :]))
     assert len(found) == 1
 
 
@@ -197,24 +198,46 @@ def test_standard_input_and_jsonl(work, classifier):
 def test_rows_of_another_width_are_kept_and_named(here, work, classifier, capsys):
     (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
     lines = predictions(here, capsys, classifier, "odd.tsv")
-    assert lines[0] == "label\ttext_a\tprediction\tscore"
-    assert lines[1].startswith("1\t\t")
+    assert lines[0] == "label\ttext_a\tprediction\tscore\terror"
+    assert lines[1] == "1\t\t\t\t1 columns, the text is in 2"
     assert lines[2].split("\t")[:2] == ["1", "头痛"]
-    assert lines[2].split("\t")[4] == "多"
+    assert lines[2].split("\t")[4:] == ["", "多"]
 
 
 def test_a_header_alone_comes_out_with_its_new_columns(here, work, classifier, capsys):
     (work / "head.tsv").write_text("label\tprediction\ttext_a\n", encoding="utf-8")
     lines = predictions(here, capsys, classifier, "head.tsv")
-    assert lines == ["label\tprediction\ttext_a\tkbert_prediction\tscore"]
+    assert lines == ["label\tprediction\ttext_a\tkbert_prediction\tscore\terror"]
 
 
 def test_odd_rows_are_warned_of(here, work, classifier, capsys):
     (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
     here(["predict", "odd.tsv", "--run", str(classifier), "-q"])
     errors = capsys.readouterr().err
-    assert "1 rows with no text, lines 2" in errors
+    assert "1 rows with no prediction, see the error column, lines 2" in errors
     assert "2 rows with another number of columns, lines 2, 3" in errors
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_rows_that_are_not_utf8_keep_their_place(here, work, classifier, capsys, form):
+    rows = [b"1\t\xb8\xdf", "1\t头痛".encode(), b"1\t\xff", "0\t今天好".encode()]
+    (work / "mixed.tsv").write_bytes(b"label\ttext_a\n" + b"\n".join(rows) + b"\n")
+    command = ["predict", "mixed.tsv", "--run", str(classifier), "-q", "--format", form]
+    assert here(command) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()[form == "tsv" :]
+    assert len(lines) == 4
+    for line, bad in zip(lines, ["0xb8", None, "0xff", None], strict=True):
+        assert (f"not UTF-8 (byte {bad})" in line) == bool(bad)
+    assert "2 rows with no prediction, see the error column, lines 2, 4" in captured.err
+    assert here([*command, "--output", "mixed.out", "--shard", "1/2"]) == 0
+
+
+def test_a_file_in_another_encoding_is_one_error(here, work, classifier, capsys):
+    text = "label\ttext_a\n1\t高血压\n1\t高血压病\n"
+    (work / "gbk.tsv").write_bytes(text.encode("gbk"))
+    assert here(["predict", "gbk.tsv", "--run", str(classifier), "-q"]) == 1
+    assert "gbk.tsv:2: not UTF-8 (byte 0xb8)" in capsys.readouterr().err
 
 
 def test_output_files_appear_whole(here, work, classifier, capsys):
@@ -381,7 +404,7 @@ def test_settings_come_from_a_file_and_the_command_line_wins(work):
         cwd=work,
     )
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)["epochs"]) == 1
+    assert len(json.loads(done.stdout)["looks"]) == 1
     assert "held out" in done.stderr
 
 

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from kbert_cli.batch import IGNORED
 from kbert_cli.config import PretrainConfig
 from kbert_cli.encoders import load_encoder
-from kbert_cli.hf_trainer import BatchTrainer, pretraining_arguments
+from kbert_cli.hf_pretraining import BatchTrainer, pretraining_arguments
 from kbert_cli.pretrain.batches import MaskingConfig, PretrainingBatches, Stage
 from kbert_cli.pretrain.encoded import build_encoded_text
 from kbert_cli.pretrain.masking import mask_words

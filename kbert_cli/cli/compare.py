@@ -11,7 +11,13 @@ import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.finetune import finetune, finetune_config
-from kbert_cli.cli.options import gather_injection, gather_training, json_option, quiet_option
+from kbert_cli.cli.options import (
+    gather_engine,
+    gather_injection,
+    gather_training,
+    json_option,
+    quiet_option,
+)
 from kbert_cli.errors import KbertError
 from kbert_cli.kg.catalog import short_name
 
@@ -64,7 +70,8 @@ def compare(
     from kbert_cli.comparison import Arm, comparison_as_dict
     from kbert_cli.comparison import compare as run_comparison
 
-    made = [Arm(name, finetune_config(_parsed([*options, *own]), reporter)) for name, own in given]
+    parsed = [(name, _parsed([*options, *own])) for name, own in given]
+    made = [Arm(name, finetune_config(own, reporter), own["engine"]) for name, own in parsed]
     results = run_comparison(made, _seeds(seeds), Path(output), reporter)
     if as_json:
         print_json(comparison_as_dict(results))
@@ -102,7 +109,7 @@ def _flags(text: str) -> Iterator[str]:
 def _parsed(arguments: Sequence[str]) -> dict[str, Any]:
     """Arguments as ``kbert finetune`` reads them."""
     context = finetune.make_context("compare", list(arguments))
-    found: dict[str, Any] = gather_injection(gather_training(dict))(**context.params)
+    found: dict[str, Any] = gather_engine(gather_injection(gather_training(dict)))(**context.params)
     return found
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kbert_cli import distributed
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_scores
 from kbert_cli.cli.options import (
     config_option,
+    engine_options,
     injection_options,
     json_option,
     quiet_option,
     training_options,
 )
-from kbert_cli.config import DEFAULT_ENCODER, FinetuneConfig
+from kbert_cli.config import ATTENTIONS, DEFAULT_ENCODER, EngineConfig, FinetuneConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.encoder_catalog import bundled_encoders
 from kbert_cli.kg.catalog import domain_of
 from kbert_cli.registry import METHODS, SCRATCH, TASKS
+from kbert_cli.reporting import Reporter
 
 _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
 
@@ -52,10 +56,10 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
 )
 @click.option(
     "--attention",
-    type=click.Choice(["sdpa", "eager"]),
+    type=click.Choice(ATTENTIONS),
     default="sdpa",
     show_default=True,
-    help="Attention implementation.",
+    help="Attention implementation; flex is for GPUs.",
 )
 @click.option(
     "--corpus",
@@ -72,11 +76,32 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
     help="Run folder.  [default: runs/<time>-<task>-<kg>]",
 )
 @click.option("--force", is_flag=True, help="Allow an --output that exists; its run is replaced.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the unfinished run in --output, or the newest one with these settings.",
+)
+@click.option(
+    "--gpus",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Train on N GPUs of this machine, a process each (torchrun).  [default: one, if any]",
+)
 @injection_options
 @training_options
+@engine_options
 @json_option
 @quiet_option
-def finetune(output: str | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+def finetune(
+    output: str | None,
+    force: bool,
+    resume: bool,
+    gpus: int | None,
+    engine: EngineConfig,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Fine-tune an encoder on a task, with a graph injected.
 
     The weights of the best epoch on the dev split are kept; the test split is scored once, with
@@ -87,11 +112,22 @@ def finetune(output: str | None, force: bool, as_json: bool, quiet: bool, **opti
     kbert finetune --kg my.spo --task classification --train train.tsv --test test.tsv
     kbert finetune --kg none --task ner          the baseline without a graph
     """
-    reporter = ConsoleReporter(quiet=quiet)
+    if gpus and gpus > 1 and distributed.process_count() == 1:
+        distributed.run_on_gpus(gpus, sys.argv[1:])
+    reporter = ConsoleReporter(quiet=quiet) if distributed.is_main() else Reporter()
     config = finetune_config(options, reporter)
     from kbert_cli.training import finetune as run_finetune
 
-    result = run_finetune(config, reporter, output=Path(output) if output else None, force=force)
+    result = run_finetune(
+        config,
+        reporter,
+        output=Path(output) if output else None,
+        force=force,
+        resume=resume,
+        engine=engine,
+    )
+    if not distributed.is_main():
+        return
     if as_json:
         print_json({"run": str(result.folder), **result.metrics})
         return
@@ -101,7 +137,7 @@ def finetune(output: str | None, force: bool, as_json: bool, quiet: bool, **opti
     click.echo(f"run: {result.folder}")
 
 
-def finetune_config(options: dict[str, Any], reporter: ConsoleReporter) -> FinetuneConfig:
+def finetune_config(options: dict[str, Any], reporter: Reporter) -> FinetuneConfig:
     """The configuration that parsed options of this command stand for.
 
     The encoder, and a bundled corpus that is chosen, are noted.
@@ -144,7 +180,7 @@ def _split_files(
     kg: tuple[str, ...],
     corpus: str | None,
     given: SplitFiles,
-    reporter: ConsoleReporter,
+    reporter: Reporter,
 ) -> SplitFiles:
     """The split files: those given, those of a corpus, or those of the fitting bundled corpus."""
     if given.train:

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 import click
 
 from kbert_cli.cards import read_toml
-from kbert_cli.config import POOLINGS, PRECISIONS, SELECTIONS, InjectionConfig, TrainingConfig
+from kbert_cli.config import (
+    LOGGERS,
+    POOLINGS,
+    PRECISIONS,
+    SELECTIONS,
+    EngineConfig,
+    InjectionConfig,
+    TrainingConfig,
+)
 from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -136,6 +144,8 @@ gather_training = gathered(
     (
         "epochs",
         "batch_size",
+        "tokens_per_batch",
+        "pack",
         "learning_rate",
         "warmup",
         "weight_decay",
@@ -143,6 +153,9 @@ gather_training = gathered(
         "pooling",
         "seed",
         "precision",
+        "eval_steps",
+        "early_stopping",
+        "freeze_layers",
     ),
 )
 
@@ -154,7 +167,19 @@ training_options = with_options(
         click.option(
             "--batch-size",
             type=int,
-            help="Sentences an optimiser step.  [default: 16 for ner, else 32]",
+            help="Sentences an optimiser step, whatever number of processes and parts it is taken "
+            "in.  [default: 16 for ner, else 32]",
+        ),
+        click.option(
+            "--tokens-per-batch",
+            type=int,
+            help="Tokens an optimiser step, padding included, instead of --batch-size.",
+        ),
+        click.option(
+            "--pack/--no-pack",
+            default=_TRAINING.pack,
+            show_default=True,
+            help="Put short sentences several to a row while training; they do not see each other.",
         ),
         click.option(
             "--learning-rate",
@@ -203,8 +228,71 @@ training_options = with_options(
             show_default=True,
             help="Of the arithmetic; auto is bf16 on a GPU that has it, else fp32.",
         ),
+        click.option(
+            "--eval-steps",
+            type=int,
+            metavar="N",
+            help="Look at dev, and save, every N optimiser steps too.  [default: after each epoch]",
+        ),
+        click.option(
+            "--early-stopping",
+            type=int,
+            metavar="N",
+            help="End after N looks at dev in a row without a better figure.",
+        ),
+        click.option(
+            "--freeze-layers",
+            type=int,
+            metavar="N",
+            default=_TRAINING.freeze_layers,
+            show_default=True,
+            help="Leave the embeddings and the N lowest layers as they are.",
+        ),
     ],
     gather_training,
+)
+
+
+_ENGINE = EngineConfig()
+
+gather_engine = gathered(
+    EngineConfig,
+    "engine",
+    ("gradient_accumulation", "workers", "compile", "log_to", "save_total"),
+)
+
+engine_options = with_options(
+    [
+        click.option(
+            "--gradient-accumulation",
+            type=int,
+            metavar="N",
+            default=_ENGINE.gradient_accumulation,
+            show_default=True,
+            help="Take each optimiser step in N parts, for less memory; the result is the same.",
+        ),
+        click.option(
+            "--workers",
+            type=int,
+            metavar="N",
+            help="Processes that grow trees.  [default: as many as cores, where it pays]",
+        ),
+        click.option("--compile", is_flag=True, help="Let torch compile the model first."),
+        click.option(
+            "--log-to",
+            type=click.Choice(LOGGERS),
+            help="Log there too, beside metrics.jsonl.",
+        ),
+        click.option(
+            "--save-total",
+            type=int,
+            metavar="N",
+            default=_ENGINE.save_total,
+            show_default=True,
+            help="Checkpoints kept while training, beside the best one.",
+        ),
+    ],
+    gather_engine,
 )
 
 

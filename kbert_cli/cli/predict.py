@@ -58,7 +58,8 @@ def predict(
 
     Rows keep their order and their cells; a label column is not needed and not used. Added are
     `prediction` and `score` (the probability of the label; for qa, of the right answer), or for ner
-    `prediction` (a tag a character) and `entities` (JSON, with character offsets).
+    `prediction` (a tag a character) and `entities` (JSON, with character offsets). A row that
+    cannot be read keeps its place, and `error` says why it has no prediction.
     """
     reporter = ConsoleReporter(quiet=quiet)
     part = parse_shard(shard)
@@ -96,7 +97,7 @@ def predict(
         )
         rows = skip = max(done, 0)
         for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size, skip=skip):
-            write(predicted.row.cells, predicted.added)
+            write(predicted.row.cells, predicted.added, predicted.error)
             rows += 1
             if rows % FLUSHED == 0:
                 # What was computed is on disk, whatever happens next.
@@ -107,7 +108,11 @@ def predict(
         mark_done(
             part, output, {"rows": rows, "header": headed, "run": str(folder), "format": form}
         )
-    for what, lines in (("no text", odd.empty), ("another number of columns", odd.wrong_width)):
+    for what, lines in (
+        ("no text", odd.empty),
+        ("another number of columns", odd.wrong_width),
+        ("no prediction, see the error column", odd.faulty),
+    ):
         if lines:
             reporter.warn(
                 f"{file}: {len(lines)} rows with {what}, lines {name_some(map(str, lines))}"
@@ -129,24 +134,25 @@ def _writer(
     added_names: tuple[str, ...],
     *,
     begun: bool = False,
-) -> Callable[[tuple[str, ...], dict[str, Any]], None]:
+) -> Callable[[tuple[str, ...], dict[str, Any], str], None]:
     names = header or tuple(f"column_{number}" for number in range(1, width + 1))
     free = {name: _free_name(name, names) for name in added_names}
     if header and form == "tsv" and not begun:
         stream.write("\t".join((*header, *free.values())) + "\n")
 
-    def write(cells: tuple[str, ...], added: dict[str, Any]) -> None:
-        added = {free[name]: value for name, value in added.items()}
+    def write(cells: tuple[str, ...], added: dict[str, Any], error: str) -> None:
         padded = (*cells, *[""] * (width - len(cells)))
+        values = {**added, **({"error": error} if error else {})}
         if form == "jsonl":
-            record = dict(zip(names, padded, strict=False)) | added
+            record: dict[str, Any] = dict(zip(names, padded, strict=False))
+            record |= {free[name]: value for name, value in values.items()}
             if len(cells) > width:
                 record["more_columns"] = list(cells[width:])
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
         # Surplus cells go behind the answer, so that its columns line up.
-        row = (*padded[:width], *map(_tsv_cell, added.values()), *padded[width:])
-        stream.write("\t".join(row) + "\n")
+        answer = [_tsv_cell(values.get(name, "")) for name in free]
+        stream.write("\t".join((*padded[:width], *answer, *padded[width:])) + "\n")
 
     return write
 

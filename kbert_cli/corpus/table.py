@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from kbert_cli.corpus.columns import ColumnNames, Columns, counted_columns, header_columns
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_lines, read_span
+from kbert_cli.files import read_lines, read_lines_or_faults, read_span
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Row:
 
     line: int
     cells: tuple[str, ...]
+    fault: str = ""
+    """Why the line could not be decoded, if it could not."""
 
     def cell(self, index: int | None) -> str | None:
         """The cell, or None where the row is too short or there is no such column."""
@@ -40,6 +42,7 @@ def open_table(
     *,
     texts: int | None = None,
     span: tuple[int, int] | None = None,
+    faults: bool = False,
 ) -> Table:
     """Open a table and find out its columns from the header, or from the first row's width.
 
@@ -47,13 +50,12 @@ def open_table(
         names: the columns of the task.
         texts: the number of texts that the model takes, when known.
         span: read only the rows that begin in these bytes of the file.
+        faults: hand out rows that are not UTF-8, with their fault, instead of ending there.
 
     Raises:
         KbertError: the file is missing, empty or not UTF-8, or its header lacks a column.
     """
-    rows: Iterator[Row] = (
-        Row(number, tuple(line.split("\t"))) for number, line in read_lines(path)
-    )
+    rows = _rows(read_lines_or_faults(path) if faults else _faultless(path))
     first = next(rows, None)
     if first is None:
         raise KbertError(f"{path} is empty")
@@ -64,9 +66,17 @@ def open_table(
     header = first.cells if columns is not None else None
     columns = columns or counted_columns(len(first.cells), names, texts)
     if span is not None:
-        rows = (Row(number, tuple(line.split("\t"))) for number, line in read_span(path, *span))
+        rows = _rows(read_span(path, *span))
         if header and span[0] == 0:
             next(rows, None)
     elif not header:
         rows = itertools.chain([first], rows)
     return Table(str(path), header, columns, rows)
+
+
+def _rows(lines: Iterable[tuple[int, str, str]]) -> Iterator[Row]:
+    return (Row(number, tuple(line.split("\t")), fault) for number, line, fault in lines)
+
+
+def _faultless(path: str | Path) -> Iterator[tuple[int, str, str]]:
+    return ((number, line, "") for number, line in read_lines(path))

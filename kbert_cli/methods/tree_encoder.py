@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from kbert_cli.batch import additive_mask
-from kbert_cli.encoders import Encoder
+from kbert_cli.batch import additive_mask, block_mask
+from kbert_cli.encoders import Encoder, is_flex
 
 
 class TreeEncoder(nn.Module):
@@ -33,11 +33,21 @@ class TreeEncoder(nn.Module):
         position_ids: torch.Tensor,
         branch_ids: torch.Tensor,
         mention_ids: torch.Tensor,
+        example_ids: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Hidden states [b, n, d] of ``batch.collate``'s tensors, all [b, n]."""
         options = {"token_type_ids": segment_ids} if self._takes_segments else {}
-        mask = additive_mask(
-            branch_ids, mention_ids, self._score_dtype(input_ids), tree=self._visible_matrix
+        tree = self._visible_matrix
+        mask = (
+            block_mask(branch_ids, mention_ids, tree=tree, example_ids=example_ids)
+            if is_flex(self.encoder)
+            else additive_mask(
+                branch_ids,
+                mention_ids,
+                self._score_dtype(input_ids),
+                tree=tree,
+                example_ids=example_ids,
+            )
         )
         output = self.encoder(
             input_ids=input_ids,

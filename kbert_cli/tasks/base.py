@@ -78,7 +78,10 @@ class Task(Protocol):
         ...
 
     def build_head(self, width: int, labels: int, config: TrainingConfig) -> nn.Module:
-        """From hidden states [b, n, d] and branch ids [b, n] to logits [b, l] or [b, n, l]."""
+        """From hidden states [b, n, d], branch ids [b, n] and, where examples are packed, example
+        ids [b, n] and first tokens [e] (``batch.collate_packed``) to logits [b, l] ([e, l]) or
+        [b, n, l].
+        """
         ...
 
     def summarize(

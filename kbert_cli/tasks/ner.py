@@ -61,7 +61,13 @@ class TokenHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(self, states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self,
+        states: torch.Tensor,
+        branch_ids: torch.Tensor,
+        example_ids: torch.Tensor | None = None,
+        first_tokens: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """States [b, n, d] → logits [b, n, l]; those of branches are never decoded."""
         logits: torch.Tensor = self.output(self.dropout(states))
         return logits

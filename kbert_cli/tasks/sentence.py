@@ -23,9 +23,22 @@ class SentenceHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(self, states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
-        """States [b, n, d] and branch ids [b, n] → logits [b, l]."""
-        pooled = trunk_mean(states, branch_ids) if self.mean else states[:, 0]
+    def forward(
+        self,
+        states: torch.Tensor,
+        branch_ids: torch.Tensor,
+        example_ids: torch.Tensor | None = None,
+        first_tokens: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """States [b, n, d] and branch ids [b, n] → logits [b, l]; packed, [e, l]."""
+        if self.mean:
+            pooled = (
+                trunk_mean(states, branch_ids)
+                if example_ids is None or first_tokens is None
+                else packed_trunk_mean(states, branch_ids, example_ids, len(first_tokens))
+            )
+        else:
+            pooled = states[:, 0] if first_tokens is None else states.flatten(0, 1)[first_tokens]
         logits: torch.Tensor = self.output(self.dropout(torch.tanh(self.hidden(pooled))))
         return logits
 
@@ -34,6 +47,19 @@ def trunk_mean(states: torch.Tensor, branch_ids: torch.Tensor) -> torch.Tensor:
     """[b, d]: the mean state of the trunk; branches and padding do not count."""
     weights = (branch_ids == 0).to(states.dtype)[..., None]
     return (states * weights).sum(1) / weights.sum(1)
+
+
+def packed_trunk_mean(
+    states: torch.Tensor, branch_ids: torch.Tensor, example_ids: torch.Tensor, examples: int
+) -> torch.Tensor:
+    """[e, d]: the same of each of the examples that share rows."""
+    # Added up in full precision: index_add rounds at every step.
+    weights = (branch_ids == 0).flatten().float()[:, None]
+    owners = example_ids.flatten().clamp(min=0)
+    sums = torch.zeros(examples, states.shape[-1], device=states.device)
+    sums = sums.index_add(0, owners, states.flatten(0, 1).float() * weights)
+    counts = torch.zeros(examples, 1, device=states.device).index_add(0, owners, weights)
+    return (sums / counts).to(states.dtype)
 
 
 def class_target(label: str | None, labels: Sequence[str]) -> np.ndarray:
