@@ -75,8 +75,7 @@ def finetune(
         **_taken(options, FinetuneConfig),
     )
     engine = EngineConfig(**_taken(options, EngineConfig))
-    if options:
-        raise KbertError(f"unknown options: {', '.join(sorted(options))}")
+    _refuse(options)
     return run_finetune(
         config,
         reporter or Reporter(),
@@ -91,6 +90,11 @@ def _taken(options: dict[str, Any], kind: Any) -> dict[str, Any]:
     """The options that are fields of ``kind``, removed from ``options``."""
     names = {field.name for field in fields(kind)} & options.keys()
     return {name: options.pop(name) for name in names}
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    if options:
+        raise KbertError(f"unknown options: {', '.join(sorted(options))}")
 
 
 class Predictor:
@@ -133,6 +137,11 @@ class Predictor:
         >>> len(predict(["患者头痛3天。"])[0].label)
         7
         """
+        if isinstance(texts, str):
+            raise KbertError("texts is a single string", "Give a list of texts.")
+        odd = next((one for one in texts if not _is_text(one)), None)
+        if odd is not None or None in texts:
+            raise KbertError(f"{odd!r} is no text and no pair of texts")
         examples = [Example((one,) if isinstance(one, str) else tuple(one)) for one in texts]
         if self._pipeline.task.columns is NER:
             examples = [replace(one, texts=(plain_text(one.texts[0]),)) for one in examples]
@@ -140,6 +149,12 @@ class Predictor:
         if wrong is not None:
             raise KbertError(f"the run takes {self._record.texts} texts, and {wrong.texts} is not")
         return self._pipeline.predict(examples, batch_size=batch_size)
+
+
+def _is_text(one: Any) -> bool:
+    return isinstance(one, str) or (
+        isinstance(one, Sequence) and all(isinstance(part, str) for part in one)
+    )
 
 
 def _load(run: str, kg: tuple[str, ...], device: str | None) -> Predictor:
@@ -211,7 +226,10 @@ def inspect_tree(
     from kbert_cli.render.view import tree_as_dict
 
     graphs = (kg,) if isinstance(kg, str) else tuple(kg)
-    injection = InjectionConfig(**options)
+    injection = InjectionConfig(**_taken(options, InjectionConfig))
+    _refuse(options)
     inspector = Inspector(open_graph(graphs), injection, model)
     seen = inspector.inspect([text] if isinstance(text, str) else list(text))
-    return tree_as_dict(seen.tree, seen.layout, visible=injection.visible_matrix)
+    return tree_as_dict(
+        seen.tree, seen.layout, unknown_id=inspector.unknown_id, visible=injection.visible_matrix
+    )

@@ -91,7 +91,13 @@ def newest_run(runs: Path = RUNS) -> Path:
 def check_output(output: Path | None, force: bool) -> None:
     """Raise KbertError when a run folder that the user named must not be used."""
     if output is not None and not force:
-        require_free(output, "Name another folder, or replace that run with --force.")
+        begun = (output / CHECKPOINTS / ORIGIN).is_file()
+        require_free(
+            output,
+            "That run did not end: go on with it with --resume, or replace it with --force."
+            if begun
+            else "Name another folder, or replace that run with --force.",
+        )
 
 
 def make_run_folder(output: Path | None, name: str) -> Path:

@@ -65,7 +65,12 @@ class ArmResult:
 
 
 def compare(
-    arms: Sequence[Arm], seeds: Sequence[int], folder: Path, reporter: Reporter
+    arms: Sequence[Arm],
+    seeds: Sequence[int],
+    folder: Path,
+    reporter: Reporter,
+    *,
+    force: bool = False,
 ) -> list[ArmResult]:
     """Run what has not been run yet, and compare every arm with the first.
 
@@ -73,14 +78,21 @@ def compare(
     one that was broken off is gone on with.
 
     Raises:
-        KbertError: arms share a name, differ in task or test split, or have no test split.
+        KbertError: arms share a name, differ in task or test split, or have no test split; or a
+            finished run had other options (``force`` replaces it).
     """
     _check(arms)
     total = len(arms) * len(seeds)
     for number, (seed, arm) in enumerate(((s, a) for s in seeds for a in arms), 1):
         config = replace(arm.config, training=replace(arm.config.training, seed=seed))
         run = folder / arm.name / f"seed-{seed}"
-        if _is_done(run, config):
+        before = _finished(run)
+        if before is not None and before != resolve_defaults(config) and not force:
+            raise KbertError(
+                f"{run} holds a finished run with other options",
+                "Name another --output, or let --force replace what is there.",
+            )
+        if before == resolve_defaults(config):
             reporter.note(f"[{number}/{total}] {arm.name}, seed {seed}: done already")
             continue
         reporter.note(f"[{number}/{total}] {arm.name}, seed {seed}")
@@ -116,10 +128,11 @@ def _check(arms: Sequence[Arm]) -> None:
             )
 
 
-def _is_done(run: Path, config: FinetuneConfig) -> bool:
+def _finished(run: Path) -> FinetuneConfig | None:
+    """The options of a complete run."""
     if not ((run / METRICS).is_file() and (run / UNITS).is_file()):
-        return False
-    return read_record(run).config == resolve_defaults(config)
+        return None
+    return read_record(run).config
 
 
 def _results(arms: Sequence[Arm], seeds: Sequence[int], folder: Path) -> list[ArmResult]:
@@ -158,14 +171,15 @@ def _difference(
     by_seed = [_ratio(b.sum(0)) - _ratio(a.sum(0)) for a, b in zip(first, other, strict=True)]
     low, high, p = paired_bootstrap(first, other)
     mean = float(np.mean(by_seed))
+    p_seeds = _p_of_seeds(by_seed)
     return Difference(
         mean,
         [float(one) for one in by_seed],
         low,
         high,
         p,
-        _p_of_seeds(by_seed),
-        verdict(name, first_name, mean, low, high, p),
+        p_seeds,
+        verdict(name, first_name, mean, (low, high, p), p_seeds, len(by_seed)),
     )
 
 
@@ -215,13 +229,34 @@ def _p_of_seeds(by_seed: Sequence[float]) -> float | None:
     return float(ttest_1samp(by_seed, 0).pvalue)
 
 
-def verdict(name: str, first: str, mean: float, low: float, high: float, p: float) -> str:
-    """The difference in words."""
+def verdict(
+    name: str,
+    first: str,
+    mean: float,
+    interval: tuple[float, float, float],
+    p_seeds: float | None,
+    seeds: int,
+) -> str:
+    """The difference in words; it takes both the test split and the seeds to call it one.
+
+    Args:
+        interval: what ``paired_bootstrap`` gives.
+        p_seeds: p of the t-test over the seeds, if there are enough for one.
+    """
+    low, high, p = interval
     points = f"{abs(mean) * 100:.1f} points"
     sure = f"95 % of resampled test sets: {low * 100:+.1f} to {high * 100:+.1f}, p {_shown(p)}"
-    if p < 0.05:
-        return f"{name} is {'better' if mean > 0 else 'worse'} than {first} by {points} ({sure})"
-    return f"no difference between {name} and {first} that this test split can show ({sure})"
+    if p >= 0.05:
+        return f"no difference between {name} and {first} that this test split can show ({sure})"
+    found = f"{name} is {'better' if mean > 0 else 'worse'} than {first} by {points} ({sure}"
+    if p_seeds is None:
+        return f"{found}); {seeds} seed{'s' * (seeds > 1)} cannot tell whether others would agree"
+    if p_seeds >= 0.05:
+        return (
+            f"no difference between {name} and {first} that these seeds can show: {points} on this "
+            f"test split ({sure}), but seeds differ as much (p over seeds {_shown(p_seeds)})"
+        )
+    return f"{found}; p over seeds {_shown(p_seeds)})"
 
 
 def _shown(p: float) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 from kbert_cli.corpus.columns import CLASSIFICATION, NER, QA
 from kbert_cli.corpus.reader import unlabelled_examples
 from kbert_cli.corpus.table import open_table
+from kbert_cli.corpus.tags import plain_text
 from kbert_cli.errors import KbertError
-from kbert_cli.files import BLANKS, read_lines
+from kbert_cli.files import BLANKS, STDIN
 from kbert_cli.inspection import Inspector
 
 TOP = 20
@@ -49,11 +50,22 @@ class Coverage:
 
 
 def read_texts(path: str | Path, task: str | None) -> Iterator[tuple[str, ...]]:
-    """The texts of a corpus file, or of plain text (.txt without ``task``), a text a line."""
-    if task is None and (str(path) == "-" or Path(path).suffix == ".txt"):
-        return ((line,) for _, line in read_lines(path) if line.strip(BLANKS))
+    """The texts of a corpus file, or of plain text, a text a line.
+
+    Without ``task`` a header decides; a .txt file or standard input without one is plain text.
+    A text whose characters are parted by blanks is put together, as NER tables have it.
+    """
     names = COLUMNS[task or "classification"]
-    return (example.texts for _, example in unlabelled_examples(open_table(path, names), names))
+    table = open_table(path, names)
+    if (
+        task is None
+        and table.header is None
+        and (str(path) == STDIN or Path(path).suffix == ".txt")
+    ):
+        lines = ("\t".join(row.cells) for row in table.rows)
+        return ((plain_text(line),) for line in lines if line.strip(BLANKS))
+    found = (example.texts for _, example in unlabelled_examples(table, names))
+    return found if task else (tuple(map(plain_text, texts)) for texts in found)
 
 
 def cover(

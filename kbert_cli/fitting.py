@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,8 @@ def run_training(
     checkpoint = newest_checkpoint(folder / CHECKPOINTS, reporter.warn)
     if checkpoint is not None:
         reporter.note(f"going on from step {steps_of(checkpoint):,} of {plan.steps:,}")
+    for warning in _too_small(plan.steps, len(corpus.dev)):
+        reporter.warn(warning)
     arguments = training_arguments(
         training,
         engine,
@@ -87,6 +89,20 @@ def run_training(
         "padding_share": round(plan.padding_share(), 4),
         "training_seconds": round(time.monotonic() - before, 1),
     }
+
+
+def _too_small(steps: int, dev: int) -> Iterator[str]:
+    """What makes a run's figures a matter of luck."""
+    if steps < FEW_STEPS:
+        yield (
+            f"only {steps} optimiser steps in all; a small corpus wants more --epochs or a smaller "
+            "--batch-size"
+        )
+    if dev < FEW_DEV:
+        yield f"only {dev} dev examples choose the best weights: name more with --dev"
+
+
+FEW_STEPS, FEW_DEV = 50, 20
 
 
 def plan_batches(config: FinetuneConfig, lengths: np.ndarray, engine: EngineConfig) -> BatchPlan:

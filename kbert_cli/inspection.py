@@ -33,9 +33,12 @@ class Inspector:
         """``tokenizer``: an encoder, or ``scratch:…``, whose pieces are characters."""
         self.injection = injection
         self._graph = opened.graph
+        self.unknown_id: int | None = None
+        """What the tokenizer makes of what it does not know."""
         self._fixed = None
         if not tokenizer.startswith(SCRATCH):
             backend, special = open_backend(tokenizer)
+            self.unknown_id = backend.token_to_id(getattr(backend.model, "unk_token", None) or "")
             self._fixed = self._featurizer(PieceEncoder(backend), special)
 
     def _featurizer(self, encode: PieceEncoder, special: SpecialTokens) -> Featurizer:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 import math
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,9 +83,15 @@ def pretrain(
     logging.getLogger("transformers").setLevel(logging.ERROR)
     checkpoint = _prepare(config, output, resume, reporter)
     set_seed(config.seed)
-    model, tokenizer = build_start(config, output / WORK, reporter)
-    text = _encoded(config, output / WORK / "text", tokenizer, reporter)
-    train, held = text.split(pairs=config.nsp)
+    try:
+        model, tokenizer = build_start(config, output / WORK, reporter)
+        text = _encoded(config, output / WORK / "text", tokenizer, reporter)
+        train, held = text.split(pairs=config.nsp)
+    except KbertError:
+        if not resume:
+            # Nothing was computed: the corrected command finds its place free.
+            shutil.rmtree(output, ignore_errors=True)
+        raise
     reporter.note(f"text: {len(text):,} sentences, {len(text.tokens):,} tokens")
     masking = _masking(config, tokenizer)
     batches = PretrainingBatches(

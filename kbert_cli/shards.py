@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.errors import KbertError
+from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import named_output_errors, read_json, write_json
 
 _ENVIRONMENTS = (
@@ -86,8 +86,8 @@ def merge(path: str, *, remove: bool = False) -> int:
     if missing:
         raise KbertError(
             f"{len(missing)} of {len(shards)} parts of {path} are not complete: "
-            f"{', '.join(missing[:20])}",
-            "Run them again; --resume goes on with what they have.",
+            f"{name_some(missing, 20)}",
+            "kbert predict --shard K/N --resume makes a part, or goes on with what it has.",
         )
     facts = [read_json(one.marker(path)) for one in shards]
     different = {(one["header"], one["run"], one["format"]) for one in facts}

@@ -59,8 +59,9 @@ def hub_errors(name: str) -> Iterator[None]:
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         kind = "folder" if Path(name).is_dir() else "model"
+        nowhere = "" if Path(name).exists() else ", and there is no folder of that name here"
         raise KbertError(
-            f"cannot load the {kind} {name!r}: {first}",
+            f"cannot load the {kind} {name!r}: {first}{nowhere}",
             "--model takes a folder with config.json, model.safetensors and a tokenizer, a name on "
             f"the Hugging Face hub, {', '.join(bundled_encoders())}, or scratch:mini / "
             "scratch:base.",

@@ -84,3 +84,14 @@ def test_what_is_wrong_is_said(here):
         kbert_cli.finetune("ner", "medical", epoch=1)
     with pytest.raises(AttributeError):
         kbert_cli.nothing  # noqa: B018
+
+
+def test_what_is_no_text_is_said(here):
+    if not (here / "runs/doc").exists():
+        kbert_cli.finetune("ner", "medical", epochs=0.1, output="runs/doc")
+    predictor = kbert_cli.load("runs/doc")
+    for wrong, message in (("头痛", "a single string"), ([1], "1 is no text"), ([None], "no text")):
+        with pytest.raises(KbertError, match=message):
+            predictor(wrong)
+    with pytest.raises(KbertError, match="unknown options: max_entitie"):
+        kbert_cli.inspect_tree("头痛", max_entitie=1)

@@ -85,8 +85,15 @@ def test_equal_arms_do_not_differ_and_unequal_ones_do():
     low, high, p = paired_bootstrap([units], [better])
     assert 0 < low < 0.15 < high
     assert p < 0.001
-    assert "better than none by 15.0 points" in verdict("kg", "none", 0.15, low, high, p)
-    assert "no difference" in verdict("kg", "none", 0.001, -0.01, 0.01, 0.8)
+    sure = (low, high, p)
+    found = verdict("kg", "none", 0.15, sure, 0.01, 3)
+    assert "better than none by 15.0 points" in found
+    assert "p over seeds 0.010" in found
+    assert "1 seed cannot tell" in verdict("kg", "none", 0.15, sure, None, 1)
+    seeds_differ = verdict("kg", "none", 0.15, sure, 0.51, 3)
+    assert "no difference" in seeds_differ
+    assert "p over seeds 0.510" in seeds_differ
+    assert "no difference" in verdict("kg", "none", 0.001, (-0.01, 0.01, 0.8), 0.01, 3)
 
 
 def test_a_comparison_runs_its_arms_and_goes_on_where_it_was_stopped(tmp_path):
@@ -115,6 +122,10 @@ def test_a_comparison_runs_its_arms_and_goes_on_where_it_was_stopped(tmp_path):
     assert again.stdout.splitlines()[0].startswith("| arm | seeds | mean | sd |")
     for path, time in times.items():
         assert (path.stat().st_mtime_ns == time) == ("kg/seed-2" not in str(path))
+    other = run_kbert(*command, "--warmup", "0.2", cwd=tmp_path)
+    assert other.returncode == 1
+    assert "holds a finished run with other options" in other.stderr
+    assert not set(times).difference(tmp_path.glob("cmp/*/*/metrics.json"))
 
 
 @pytest.mark.parametrize(

@@ -173,3 +173,16 @@ def test_real_corpora_lose_no_row(shared, corpus, counts):
     folder, names = corpus
     files = (shared / "data" / folder / f"{split}.tsv" for split in ("train", "dev", "test"))
     assert tuple(len(read(file, names)) for file in files) == counts
+
+
+def test_chinese_headers_are_understood(write):
+    expected = [(("甲",), "1", None)]
+    assert read(write("a.tsv", "标签\t文本\n1\t甲\n")) == expected
+    assert read(write("b.tsv", "sentence\tlabel\n甲\t1\n")) == expected
+    assert read(write("c.tsv", "问题\t答案\t标签\n甲\t乙\t1\n"), QA) == [(("甲", "乙"), "1", None)]
+
+
+def test_a_header_without_a_text_is_no_data(write):
+    path = write("a.tsv", "label\tcomment\n1\t甲\n")
+    with pytest.raises(KbertError, match=r"a.tsv:1: this looks like a header .*'label'.* no text"):
+        read(path)

@@ -397,7 +397,7 @@ def test_check_names_every_kind_of_fault(kbert, tmp_path):
         encoding="utf-8",
     )
     found = json.loads(kbert("kg", "check", "kg.spo", "--json").stdout)[0]
-    assert (found["rows"], found["triples"], found["rejected"]) == (7, 4, 2)
+    assert (found["rows"], found["triples"], found["rejected"]) == (7, 3, 2)
     assert (found["duplicates"], found["self_loops"]) == (1, 1)
     assert (found["one_character_subjects"], found["overlong_subjects"]) == (1, 1)
     assert [bad["line"] for bad in found["first_rejected"]] == [3, 4]
@@ -456,3 +456,13 @@ def test_open_graph_merges_and_reports(tmp_path):
     opened = open_graph([str(one), str(two)])
     assert [t.object for t in opened.graph.triples_of("头痛")] == ["症状", "头"]
     assert [report.rejected_count for report in opened.reports] == [0, 1]
+
+
+def test_coverage_reads_tables_as_what_they_are(kbert, tmp_path):
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    table = "text_a\tlabel\n头 痛 3 天\tB-X I-X O O\n今 天\tO O\n"
+    (tmp_path / "ner.tsv").write_text(table, encoding="utf-8")
+    for source in (("ner.tsv", {}), ("-", {"stdin": table})):
+        found = kbert("kg", "coverage", "kg.spo", source[0], "--json", **source[1])
+        figures = json.loads(found.stdout)
+        assert (figures["texts"], figures["with_mention"]) == (2, 1)

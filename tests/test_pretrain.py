@@ -182,3 +182,10 @@ def test_too_little_text_is_a_clear_error(tmp_path):
     done = pretrain(tmp_path, "short")
     assert done.returncode == 1
     assert "the text is too short: 20 sentences" in done.stderr
+
+
+def test_a_start_that_failed_leaves_no_folder(kbert, tmp_path):
+    done = kbert("pretrain", "nowhere.txt", "--output", "encoder")
+    assert done.returncode == 1
+    assert "nowhere.txt" in done.stderr
+    assert not (tmp_path / "encoder").exists()

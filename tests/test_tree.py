@@ -202,3 +202,13 @@ def test_the_first_triples_in_file_order():
 
 def test_equal_branch_texts_are_injected_once():
     assert injected(2, False) == ["水果", "红色"]
+
+
+def test_inspection_names_what_the_encoder_does_not_know(kbert):
+    shown = kbert("inspect-tree", "龘头痛𠮷", "-q")
+    assert "unknown to the encoder, which gets [UNK]: 龘 𠮷" in shown.stdout
+    found = json.loads(kbert("inspect-tree", "龘头痛𠮷", "-q", "--format", "json").stdout)
+    assert [found["tokens"][index] for index in found["unknown"]] == ["龘", "𠮷"]
+    assert (
+        json.loads(kbert("inspect-tree", "头痛", "-q", "--format", "json").stdout)["unknown"] == []
+    )

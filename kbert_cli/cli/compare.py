@@ -41,15 +41,17 @@ _HEADER = ("arm", "seeds", "mean", "sd", "difference", "95 %", "p", "p over seed
 )
 @click.option("--seeds", default="3", show_default=True, help="How many (1, 2, …), or a list 1,7.")
 @click.option("--output", required=True, metavar="DIR", help="Folder of the runs and the result.")
+@click.option("--force", is_flag=True, help="Replace finished runs that had other options.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @json_option
 @quiet_option
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[FINETUNE OPTIONS]...")
 def compare(
     kg: tuple[str, ...],
     arms: tuple[str, ...],
     seeds: str,
     output: str,
+    force: bool,
     markdown: bool,
     as_json: bool,
     quiet: bool,
@@ -66,13 +68,15 @@ def compare(
         --output cmp
     """
     reporter = ConsoleReporter(quiet=quiet)
+    if len(kg) + len(arms) < 2:
+        raise KbertError("a comparison needs two arms at least", "Give --kg or --arm twice.")
     given = [(short_name(one), ["--kg", one]) for one in kg] + [_parse(arm) for arm in arms]
     from kbert_cli.comparison import Arm, comparison_as_dict
     from kbert_cli.comparison import compare as run_comparison
 
-    parsed = [(name, _parsed([*options, *own])) for name, own in given]
+    parsed = [(name, _parsed(name, [*options, *own])) for name, own in given]
     made = [Arm(name, finetune_config(own, reporter), own["engine"]) for name, own in parsed]
-    results = run_comparison(made, _seeds(seeds), Path(output), reporter)
+    results = run_comparison(made, _seeds(seeds), Path(output), reporter, force=force)
     if as_json:
         print_json(comparison_as_dict(results))
         return
@@ -106,9 +110,12 @@ def _flags(text: str) -> Iterator[str]:
             yield value.strip()
 
 
-def _parsed(arguments: Sequence[str]) -> dict[str, Any]:
-    """Arguments as ``kbert finetune`` reads them."""
-    context = finetune.make_context("compare", list(arguments))
+def _parsed(arm: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """An arm's arguments as ``kbert finetune`` reads them."""
+    try:
+        context = finetune.make_context("kbert compare", list(arguments))
+    except click.UsageError as error:
+        raise click.UsageError(f"arm {arm}: {error.format_message()}") from None
     found: dict[str, Any] = gather_engine(gather_injection(gather_training(dict)))(**context.params)
     return found
 

@@ -18,7 +18,7 @@ from kbert_cli.cli.options import (
     quiet_option,
     training_options,
 )
-from kbert_cli.config import ATTENTIONS, DEFAULT_ENCODER, EngineConfig, FinetuneConfig
+from kbert_cli.config import ATTENTIONS, DEFAULT_ENCODER, NO_GRAPH, EngineConfig, FinetuneConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.encoder_catalog import bundled_encoders
 from kbert_cli.kg.catalog import domain_of
@@ -191,6 +191,9 @@ def _split_files(
         raise click.UsageError("--dev and --test need --train.")
     if corpus:
         return corpus_files(corpus)
-    card = corpus_for(task, domain_of(kg[0]))
-    reporter.note(f"corpus: bundled {card.name} ({card.title})")
+    domain = domain_of(kg[0])
+    card = corpus_for(task, domain)
+    reporter.note(f"corpus: bundled {card.name} ({card.title}); --train FILE takes your own")
+    if domain is None and kg[0] != NO_GRAPH:
+        reporter.warn(f"no --train was given: {kg[0]} meets a bundled corpus of another domain")
     return corpus_files(card.name)

@@ -60,6 +60,8 @@ def inspect_tree(
 ) -> None:
     """Show what a graph injects into TEXT, token by token, just as a model would get it.
 
+    With --run DIR exactly as that run does (an ner run, for one, leaves predicates out).
+
     TEXT - reads standard input, a text a line. With --format json each text gives one object on one
     line.
     """
@@ -81,11 +83,20 @@ def inspect_tree(
     for one in _texts(text):
         seen = inspector.inspect([one] if text_b is None else [one, text_b])
         if form == "json":
-            value = tree_as_dict(seen.tree, seen.layout, visible=visible)
+            value = tree_as_dict(
+                seen.tree, seen.layout, visible=visible, unknown_id=inspector.unknown_id
+            )
             shown.append(json.dumps(value, ensure_ascii=False) + "\n")
         else:
             shown.append(
-                render_terminal(seen.tree, seen.layout, colour=colour, width=width, visible=visible)
+                render_terminal(
+                    seen.tree,
+                    seen.layout,
+                    colour=colour,
+                    width=width,
+                    visible=visible,
+                    unknown_id=inspector.unknown_id,
+                )
             )
     if output is None:
         click.echo("".join(shown), nl=False)

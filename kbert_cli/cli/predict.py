@@ -103,6 +103,8 @@ def predict(
                 # What was computed is on disk, whatever happens next.
                 stream.flush()
             advance(1)
+    if output:
+        reporter.note(f"{target}: {rows:,} rows")
     if part:
         assert output
         mark_done(

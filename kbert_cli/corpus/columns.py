@@ -15,19 +15,19 @@ class ColumnNames:
 
     texts: tuple[tuple[str, ...], ...]
     """For each text its header names, the preferred first."""
-    label: tuple[str, ...] = ("label",)
+    label: tuple[str, ...] = ("label", "标签", "类别")
     group: tuple[str, ...] = ()
     optional_texts: int = 0
     """How many of the texts, from the back, may be missing."""
 
 
 CLASSIFICATION = ColumnNames(
-    texts=(("text_a", "text"), ("text_b",)),
+    texts=(("text_a", "text", "sentence", "文本", "句子", "内容"), ("text_b",)),
     optional_texts=1,
 )
-NER = ColumnNames(texts=(("text_a", "text"),))
+NER = ColumnNames(texts=(("text_a", "text", "sentence", "文本", "句子", "内容"),))
 QA = ColumnNames(
-    texts=(("question", "text_a"), ("answer", "text_b")),
+    texts=(("question", "text_a", "问题"), ("answer", "text_b", "答案", "回答")),
     group=("qid",),
 )
 
@@ -54,10 +54,20 @@ def header_columns(cells: Sequence[str], names: ColumnNames) -> Columns | None:
     """The columns that a header names, in any order; None when ``cells`` is no header.
 
     A row is a header when it names the first text.
+
+    Raises:
+        KbertError: it names some columns of the task, and not all that are needed.
     """
     header = [cell.strip(BLANKS).casefold() for cell in cells]
     texts = [_index(header, options) for options in names.texts]
     if texts[0] is None:
+        known = [cell for cell in header if cell in names.label or cell in names.group]
+        if known:
+            raise KbertError(
+                f"this looks like a header (it has {known[0]!r}) that names no text; its columns "
+                f"are: {name_some(header)}",
+                f"A text's column is called {' or '.join(names.texts[0])}.",
+            )
         return None
     required = len(names.texts) - names.optional_texts
     if None in texts[:required]:

@@ -33,8 +33,9 @@ def read_split(path: str | Path, names: ColumnNames, *, texts: int | None = None
     table = open_table(path, names, texts=texts)
     if table.columns.label is None:
         raise KbertError(
-            f"{path} has no label column; its columns are: {table.columns.describe()}",
-            "docs/formats.md shows the columns of each task.",
+            f"{path} has no label column; its columns are: "
+            + (", ".join(table.header) if table.header else table.columns.describe()),
+            "Cells are separated by tabs. docs/formats.md shows the columns of each task.",
         )
     split = Split(str(path), [])
     if table.header is None:

@@ -154,6 +154,7 @@ class _Builder:
                 "subjects": done.keys,
                 "predicates": len(self._predicates),
                 "duplicates": done.duplicates,
+                "self_loops": sum(report.self_loops for report in reports),
                 "capped": done.capped,
             }
             digests = [done.digest]

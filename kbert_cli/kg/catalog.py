@@ -55,7 +55,9 @@ def resolve_source(source: str) -> Path:
         names = [*bundled, *built]
         raise KbertError(
             f"no graph {source!r}: neither a graph ({', '.join([*names, NO_GRAPH])}) nor a file",
-            did_you_mean(source, names) or "`kbert kg list` shows the graphs that have names.",
+            did_you_mean(source, names)
+            or "`kbert kg list` shows the graphs that have names; if a run's graph has moved, name "
+            "its new place with --kg.",
         )
     return Path(source)
 

@@ -25,6 +25,7 @@ class Findings:
     path: str
     rows: int
     triples: int
+    """Distinct ones, as ``kg build`` keeps them."""
     rejected: int
     reasons: dict[str, int]
     """Reason → how many of the lines that are remembered one by one."""
@@ -75,14 +76,15 @@ def check_source(
             note("overlong_subjects", subject)
         if len(value) > OVERLONG:
             note("overlong_objects", value)
+    distinct = _distinct(digests)
     return Findings(
         path=str(path),
         rows=report.rows,
-        triples=len(digests),
+        triples=distinct,
         rejected=report.rejected_count,
         reasons=_reasons(report.rejected),
         first_rejected=report.rejected[:SHOWN],
-        duplicates=len(digests) - _distinct(digests),
+        duplicates=len(digests) - distinct,
         self_loops=counts["self_loops"],
         one_character_subjects=counts["one_character_subjects"],
         overlong_subjects=counts["overlong_subjects"],

@@ -13,7 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from kbert_cli.kg.triples import Triple
-from kbert_cli.render.view import visible_rows
+from kbert_cli.render.view import unknown_tokens, visible_rows
 from kbert_cli.tree.layout import TreeLayout
 from kbert_cli.tree.sentence_tree import SentenceTree
 
@@ -23,7 +23,13 @@ _UNSEEN, _SEEN = "·", "■"
 
 
 def render_terminal(
-    tree: SentenceTree, layout: TreeLayout, *, colour: bool, width: int, visible: bool = True
+    tree: SentenceTree,
+    layout: TreeLayout,
+    *,
+    colour: bool,
+    width: int,
+    visible: bool = True,
+    unknown_id: int | None = None,
 ) -> str:
     """The tree as lines of at most ``width`` columns.
 
@@ -32,6 +38,7 @@ def render_terminal(
     Args:
         colour: whether to use ANSI colours.
         visible: false when the visible matrix is off (everything sees everything).
+        unknown_id: of the tokens that the encoder does not know; they are named.
     """
     stream = io.StringIO()
     console = Console(
@@ -46,9 +53,15 @@ def render_terminal(
     console.print(_drawn_tree(tree, layout))
     console.print(_token_table(layout))
     console.print(_matrix(layout, width, visible))
-    for line in _losses(layout):
+    for line in (*_losses(layout), *_unknown(layout, unknown_id)):
         console.print(Text(line, style="bold red"))
     return "".join(line.rstrip() + "\n" for line in stream.getvalue().splitlines())
+
+
+def _unknown(layout: TreeLayout, unknown_id: int | None) -> list[str]:
+    shown = [layout.token_texts[index] for index in unknown_tokens(layout, unknown_id)]
+    names = " ".join(map(visible_characters, dict.fromkeys(shown)))
+    return [f"unknown to the encoder, which gets [UNK]: {names}"] if shown else []
 
 
 def visible_characters(text: str) -> str:

@@ -19,7 +19,16 @@ def visible_rows(layout: TreeLayout, *, tree: bool = True) -> list[str]:
     return ["".join("1" if cell else "0" for cell in row) for row in matrix]
 
 
-def tree_as_dict(tree: SentenceTree, layout: TreeLayout, *, visible: bool = True) -> dict[str, Any]:
+def unknown_tokens(layout: TreeLayout, unknown_id: int | None) -> list[int]:
+    """Tokens of which the encoder sees only that it does not know them."""
+    if unknown_id is None:
+        return []
+    return [index for index, token in enumerate(layout.token_ids) if token == unknown_id]
+
+
+def tree_as_dict(
+    tree: SentenceTree, layout: TreeLayout, *, visible: bool = True, unknown_id: int | None = None
+) -> dict[str, Any]:
     """The object that ``inspect-tree --format json`` prints.
 
     ``start`` and ``end`` of a mention are characters of its text; those of a branch are tokens.
@@ -42,6 +51,7 @@ def tree_as_dict(tree: SentenceTree, layout: TreeLayout, *, visible: bool = True
             for branch in layout.branches
         ],
         "tokens": layout.token_texts,
+        "unknown": unknown_tokens(layout, unknown_id),
         "soft_positions": layout.soft_positions,
         "branch_ids": layout.branch_ids,
         "visible": visible_rows(layout, tree=visible),

@@ -17,7 +17,8 @@ from kbert_cli.registry import TASKS
 @click.option(
     "--task",
     type=click.Choice(list(TASKS)),
-    help="Whose columns FILE has.  [default: a text a line for .txt, else text_a and text_b]",
+    help="Whose columns FILE has.  [default: what its header says; without one, a text a line for "
+    ".txt, else label and text]",
 )
 @click.option(
     "--model",
@@ -55,7 +56,8 @@ def coverage(
         if isinstance(value, (int, float))
     }
     print_table(f"{graph} on {file}", ("figure", "value"), list(figures.items()))
-    print_table("", ("name", "mentions"), list(found.names.items()))
-    print_table("", ("predicate", "branches"), list(found.predicates.items()))
+    if found.mentions:
+        print_table("", ("name", "mentions"), list(found.names.items()))
+        print_table("", ("predicate", "branches"), list(found.predicates.items()))
     if not found.mentions:
         reporter.warn("no text mentions an entity of this graph: it cannot help here")
