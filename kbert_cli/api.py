@@ -12,6 +12,7 @@ from kbert_cli.config import (
     EngineConfig,
     FinetuneConfig,
     InjectionConfig,
+    ReadConfig,
     TrainingConfig,
 )
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
@@ -48,8 +49,8 @@ def finetune(
         kg: a graph's name or file, several of them, or ``none``.
         train: training file; without it ``corpus``, or the bundled corpus of task and graph.
         resume: go on with the unfinished run in ``output``.
-        options: fields of ``FinetuneConfig``, ``InjectionConfig``, ``TrainingConfig`` and
-            ``EngineConfig`` by name.
+        options: fields of ``FinetuneConfig``, ``InjectionConfig``, ``TrainingConfig``,
+            ``ReadConfig`` and ``EngineConfig`` by name.
 
     Returns:
         A ``FinetuneResult``: run folder, configuration and metrics.
@@ -72,6 +73,7 @@ def finetune(
         test=files.test,
         injection=InjectionConfig(**_taken(options, InjectionConfig)),
         training=TrainingConfig(**_taken(options, TrainingConfig)),
+        reading=ReadConfig(**_taken(options, ReadConfig)),
         **_taken(options, FinetuneConfig),
     )
     engine = EngineConfig(**_taken(options, EngineConfig))

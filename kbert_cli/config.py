@@ -136,6 +136,35 @@ class EngineConfig:
 
 LOGGERS = ("tensorboard",)
 ATTENTIONS = ("sdpa", "eager", "flex")
+
+
+@dataclass(frozen=True)
+class ReadConfig:
+    """How data files are read; what is None is told by the file itself."""
+
+    format: str | None = None
+    """One of ``corpus.formats.FORMATS``."""
+    encoding: str = "utf-8"
+    text_field: str | None = None
+    """Column or JSON field of the (first) text."""
+    text_b_field: str | None = None
+    """Column or JSON field of the second text."""
+    label_field: str | None = None
+    """Column or JSON field of the label."""
+    label_column: str | None = None
+    """Where the label is in a table without header: first or last."""
+    classes: str | None = None
+    """File with a class name a line, for labels that are numbers (from 0)."""
+
+    def __post_init__(self) -> None:
+        _raise_all(
+            None
+            if self.label_column in (None, *LABEL_COLUMNS)
+            else f"--label-column is {self.label_column!r}; it must be first or last",
+        )
+
+
+LABEL_COLUMNS = ("first", "last")
 SELECTIONS = ("first", "rare", "similar")
 POOLINGS = ("cls", "mean")
 OPTIMIZERS = ("muon", "adamw")
@@ -240,6 +269,7 @@ class FinetuneConfig:
     """Attention implementation of the encoder: sdpa, eager or flex."""
     injection: InjectionConfig = field(default_factory=InjectionConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    reading: ReadConfig = field(default_factory=ReadConfig)
 
     def __post_init__(self) -> None:
         alone = NO_GRAPH not in self.kg or len(self.kg) == 1
@@ -264,6 +294,7 @@ class FinetuneConfig:
             value["kg"] = tuple(value["kg"])
             value["injection"] = InjectionConfig(**value["injection"])
             value["training"] = TrainingConfig(**value["training"])
+            value["reading"] = ReadConfig(**value.get("reading", {}))
             return cls(**value)
         except (KeyError, TypeError) as error:
             raise KbertError(f"config.json does not fit this version of kbert: {error}") from None

@@ -47,10 +47,10 @@ def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:
             labels that training lacks (each named with its line).
     """
     task = load_task(config.task)
-    train = _read(config.train, task, reporter)
+    train = _read(config.train, config, reporter)
     texts = len(train.examples[0].texts)
     others = [
-        _read(path, task, reporter, texts=texts) if path else None
+        _read(path, config, reporter, texts=texts) if path else None
         for path in (config.dev, config.test)
     ]
     labels = task.label_list(train.examples)
@@ -64,8 +64,11 @@ def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:
     return Corpus(kept, dev, test, labels)
 
 
-def _read(path: str, task: Task, reporter: Reporter, *, texts: int | None = None) -> Split:
-    split = read_split(path, task.columns, texts=texts)
+def _read(
+    path: str, config: FinetuneConfig, reporter: Reporter, *, texts: int | None = None
+) -> Split:
+    columns = load_task(config.task).columns
+    split = read_split(path, columns, texts=texts, reading=config.reading)
     for note in split.notes:
         reporter.note(note)
     return split

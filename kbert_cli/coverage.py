@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.corpus.columns import CLASSIFICATION, NER, QA
+from kbert_cli.corpus.columns import COLUMNS
 from kbert_cli.corpus.reader import unlabelled_examples
 from kbert_cli.corpus.table import open_table
 from kbert_cli.corpus.tags import plain_text
@@ -17,7 +17,6 @@ from kbert_cli.files import BLANKS, STDIN
 from kbert_cli.inspection import Inspector
 
 TOP = 20
-COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.reader import read_split
 from kbert_cli.errors import KbertError, at_line, name_some
 from kbert_cli.pipeline import Pipeline
@@ -21,14 +22,20 @@ class Evaluation:
 
 
 def evaluate_file(
-    pipeline: Pipeline, path: str, texts: int, reporter: Reporter, *, batch_size: int = 64
+    pipeline: Pipeline,
+    path: str,
+    texts: int,
+    reporter: Reporter,
+    *,
+    batch_size: int = 64,
+    reading: ReadConfig | None = None,
 ) -> Evaluation:
     """Predict the labelled examples of ``path`` and score them.
 
     Raises:
         KbertError: the file cannot be read, or holds labels that the run does not know.
     """
-    split = read_split(path, pipeline.task.columns, texts=texts)
+    split = read_split(path, pipeline.task.columns, texts=texts, reading=reading)
     for note in split.notes:
         reporter.note(note)
     problems = [

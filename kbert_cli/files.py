@@ -31,46 +31,37 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Raises:
         KbertError: the file cannot be opened or is not UTF-8 (names the line).
     """
-    for number, line, fault in read_lines_or_faults(path):
-        if fault:
-            raise KbertError(
-                at_line(path, number, fault),
-                f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
-            )
-        yield number, line
-
-
-def read_lines_or_faults(path: str | Path) -> Iterator[tuple[int, str, str]]:
-    """As ``read_lines``, but a line that is not UTF-8 comes with what is wrong with it.
-
-    Its bad bytes are replaced by U+FFFD; the fault of a good line is empty.
-    """
     try:
         with _open_bytes(path) as stream:
             for number, raw in enumerate(stream, 1):
-                yield number, *_decoded(raw, bom=number == 1)
+                line, fault = decoded_line(raw, "utf-8", first=number == 1)
+                if fault:
+                    raise KbertError(
+                        at_line(path, number, fault),
+                        f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > new",
+                    )
+                yield number, line
     except OSError as error:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _decoded(raw: bytes, *, bom: bool) -> tuple[str, str]:
-    """A line without its end, and its fault."""
-    encoding, fault = "utf-8-sig" if bom else "utf-8", ""
+def decoded_line(raw: bytes, encoding: str, *, first: bool) -> tuple[str, str]:
+    """A line without its end, and its fault; bad bytes are replaced."""
+    codec = "utf-8-sig" if first and encoding == "utf-8" else encoding
+    fault = ""
     try:
-        line = raw.decode(encoding)
+        line = raw.decode(codec)
     except UnicodeDecodeError as error:
-        line = raw.decode(encoding, "replace")
-        fault = f"{NOT_UTF8} (byte 0x{raw[_first_fault(raw, error)]:02x})"
+        line = raw.decode(codec, "replace")
+        # Behind a byte order mark the decoder counts without it.
+        byte = raw[error.start + len(raw) - len(error.object)]
+        name = NOT_UTF8 if encoding == "utf-8" else f"not {encoding.upper()}"
+        fault = f"{name} (byte 0x{byte:02x})"
     return line.removesuffix("\n").removesuffix("\r"), fault
 
 
-def _first_fault(raw: bytes, error: UnicodeDecodeError) -> int:
-    """Where the bad byte is: behind a byte order mark the decoder counts without it."""
-    return error.start + len(raw) - len(error.object)
-
-
 def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str, str]]:
-    """As ``read_lines_or_faults``, for the lines that begin at bytes ``first`` to ``end`` - 1.
+    """Number, text and fault of the lines that begin at bytes ``first`` to ``end`` - 1.
 
     Numbers count from the first of these lines.
     """
@@ -84,7 +75,7 @@ def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str
             position = stream.tell()
             while position < end and (raw := stream.readline()):
                 number += 1
-                yield number, *_decoded(raw, bom=not position)
+                yield number, *decoded_line(raw, "utf-8", first=not position)
                 position += len(raw)
     except OSError as error:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None

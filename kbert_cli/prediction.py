@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kbert_cli.corpus.reader import unlabelled_examples
-from kbert_cli.corpus.table import Row, Table, open_table
+from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.lines import LineSource
+from kbert_cli.corpus.reader import open_unlabelled, unlabelled_examples
+from kbert_cli.corpus.table import Row, Table
 from kbert_cli.errors import KbertError, at_line
-from kbert_cli.files import BLANKS, NOT_UTF8
+from kbert_cli.files import BLANKS, NOT_UTF8, STDIN
 from kbert_cli.pipeline import Pipeline
 from kbert_cli.tasks.base import Prediction
 from kbert_cli.tasks.bio import spans_of
@@ -43,14 +45,18 @@ class OddRows:
 
 
 def open_input(
-    path: str, pipeline: Pipeline, texts: int, span: tuple[int, int] | None = None
+    path: str,
+    pipeline: Pipeline,
+    texts: int,
+    span: tuple[int, int] | None = None,
+    reading: ReadConfig | None = None,
 ) -> Table:
     """The table at ``path`` (``-``: standard input), read as the run's task reads it.
 
     Args:
         span: read only the rows that begin in these bytes.
     """
-    return open_table(path, pipeline.task.columns, texts=texts, span=span, faults=True)
+    return open_unlabelled(path, pipeline.task.columns, texts=texts, span=span, reading=reading)
 
 
 def predict_rows(
@@ -94,9 +100,11 @@ def _refuse_another_encoding(path: str, first: Row, faults: list[str]) -> None:
     """
     foreign = [number for number, fault in enumerate(faults) if fault.startswith(NOT_UTF8)]
     if len(foreign) > max(1, len(faults) // 2):
-        raise KbertError(
-            at_line(path, first.line + foreign[0], faults[foreign[0]]),
-            f"Convert it first, for example: iconv -f gb18030 -t utf-8 {path} > converted.tsv",
+        number, fault = first.line + foreign[0], faults[foreign[0]]
+        raise (
+            KbertError(at_line(path, number, fault), "Convert it to UTF-8 first.")
+            if path == STDIN
+            else LineSource(path).fault_error(number, fault)
         )
 
 

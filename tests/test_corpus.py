@@ -9,7 +9,7 @@ from kbert_cli.corpus.columns import CLASSIFICATION, NER, QA
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.reader import read_split, unlabelled_examples
 from kbert_cli.corpus.table import open_table
-from kbert_cli.corpus.tags import plain_text, read_tagged
+from kbert_cli.corpus.tags import plain_text
 from kbert_cli.errors import KbertError
 
 
@@ -92,7 +92,7 @@ def test_ner_rows(write):
         ("甲 乙", "O", "2 tokens but 1 tags"),
         ("甲  乙", "O O O", "an empty token in the text"),
         ("甲 乙", "O O ", "an empty token in the tags"),
-        ("甲", "S-PER", "tag 'S-PER'; expected O, B-TYPE or I-TYPE"),
+        ("甲", "PER", "tag 'PER'; expected O, B-TYPE, I-TYPE or the like"),
         ("甲", "B-", "tag 'B-'"),
     ],
 )
@@ -102,12 +102,14 @@ def test_bad_ner_rows(write, text, tags, reason):
     assert f"a.tsv:2: {reason}" in str(error.value)
 
 
-def test_tags_of_words_spread_over_their_characters():
-    assert read_tagged("用 MRI 查", "O B-E O") == ("用MRI查", ("O", "B-E", "I-E", "I-E", "O"))
+def test_tags_of_words_spread_over_their_characters(write):
+    path = write("a.tsv", "text_a\tlabel\n用 MRI 查\tO B-E O\n")
+    assert read(path, NER)[0] == (("用MRI查",), ("O", "B-E", "I-E", "I-E", "O"), None)
 
 
-def test_type_names_stay_whole():
-    assert read_tagged("甲 乙", "B-A-1.x I-A-1.x")[1] == ("B-A-1.x", "I-A-1.x")
+def test_type_names_stay_whole(write):
+    path = write("a.tsv", "text_a\tlabel\n甲 乙\tB-A-1.x I-A-1.x\n")
+    assert read(path, NER)[0][1] == ("B-A-1.x", "I-A-1.x")
 
 
 def test_spaced_and_plain_texts_read_alike():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from kbert_cli.cli.finetune import finetune, finetune_config
 from kbert_cli.cli.options import (
     gather_engine,
     gather_injection,
+    gather_reading,
     gather_training,
     json_option,
     quiet_option,
@@ -116,7 +118,12 @@ def _parsed(arm: str, arguments: Sequence[str]) -> dict[str, Any]:
         context = finetune.make_context("kbert compare", list(arguments))
     except click.UsageError as error:
         raise click.UsageError(f"arm {arm}: {error.format_message()}") from None
-    found: dict[str, Any] = gather_engine(gather_injection(gather_training(dict)))(**context.params)
+    gather = functools.reduce(
+        lambda inner, outer: outer(inner),
+        (gather_training, gather_injection, gather_engine, gather_reading),
+        dict,
+    )
+    found: dict[str, Any] = gather(**context.params)
     return found
 
 

@@ -11,19 +11,28 @@ from kbert_cli.cli.options import (
     json_option,
     moved_kg_option,
     quiet_option,
+    reading_options,
     run_option,
 )
+from kbert_cli.config import ReadConfig
 
 
 @click.command()
 @click.argument("file")
 @run_option
 @moved_kg_option
+@reading_options()
 @batch_size_option
 @json_option
 @quiet_option
 def evaluate(
-    file: str, run: str | None, kg: tuple[str, ...], batch_size: int, as_json: bool, quiet: bool
+    file: str,
+    run: str | None,
+    kg: tuple[str, ...],
+    reading: ReadConfig,
+    batch_size: int,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Score a run on the labelled rows of FILE (- is standard input)."""
     reporter = ConsoleReporter(quiet=quiet)
@@ -34,7 +43,9 @@ def evaluate(
     from kbert_cli.pipeline import open_pipeline
 
     pipeline, record = open_pipeline(folder, kg=kg)
-    result = evaluate_file(pipeline, file, record.texts, reporter, batch_size=batch_size)
+    result = evaluate_file(
+        pipeline, file, record.texts, reporter, batch_size=batch_size, reading=reading
+    )
     if as_json:
         print_json({"run": str(folder), **result.scores, "confusion": result.confusion})
         return

@@ -16,6 +16,7 @@ from kbert_cli.cli.options import (
     injection_options,
     json_option,
     quiet_option,
+    reading_options,
     training_options,
 )
 from kbert_cli.config import ATTENTIONS, DEFAULT_ENCODER, NO_GRAPH, EngineConfig, FinetuneConfig
@@ -87,6 +88,7 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
     metavar="N",
     help="Train on N GPUs of this machine, a process each (torchrun).  [default: one, if any]",
 )
+@reading_options()
 @injection_options
 @training_options
 @engine_options
@@ -156,6 +158,7 @@ def finetune_config(options: dict[str, Any], reporter: Reporter) -> FinetuneConf
         attention=options["attention"],
         injection=options["injection"],
         training=options["training"],
+        reading=options["reading"],
     )
 
 

@@ -10,14 +10,17 @@ import click
 
 from kbert_cli.cards import read_toml
 from kbert_cli.config import (
+    LABEL_COLUMNS,
     LOGGERS,
     POOLINGS,
     PRECISIONS,
     SELECTIONS,
     EngineConfig,
     InjectionConfig,
+    ReadConfig,
     TrainingConfig,
 )
+from kbert_cli.corpus.formats import FORMATS
 from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -294,6 +297,52 @@ engine_options = with_options(
     ],
     gather_engine,
 )
+
+
+gather_reading = gathered(
+    ReadConfig,
+    "reading",
+    (
+        "format",
+        "encoding",
+        "text_field",
+        "text_b_field",
+        "label_field",
+        "label_column",
+        "classes",
+    ),
+)
+
+
+def reading_options(flag: str = "--format") -> Callable[[Command], Any]:
+    """How data files are read; ``flag`` names the format."""
+    return with_options(
+        [
+            click.option(
+                flag,
+                "format",
+                type=click.Choice(FORMATS),
+                help="Of the data.  [default: told by the file]",
+            ),
+            click.option(
+                "--encoding", default="utf-8", show_default=True, help="Of the data files."
+            ),
+            click.option("--text-field", metavar="NAME", help="Column or JSON field of the text."),
+            click.option("--text-b-field", metavar="NAME", help="That of the second text."),
+            click.option("--label-field", metavar="NAME", help="That of the label."),
+            click.option(
+                "--label-column",
+                type=click.Choice(LABEL_COLUMNS),
+                help="Where the label is in a table without header.  [default: told by the rows]",
+            ),
+            click.option(
+                "--classes",
+                metavar="FILE",
+                help="Class names, a line each, for labels that are numbers from 0.",
+            ),
+        ],
+        gather_reading,
+    )
 
 
 def _load_config(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,9 +49,10 @@ def _cut_last_line(part: Path) -> None:
         stream.truncate(0)
 
 
-def lines_in(stream: IO[str]) -> int:
-    """Lines of an output that is open for appending; the place stays at its end."""
+def rows_in(stream: IO[str], form: str) -> int:
+    """Rows of an output that is open for appending; the place stays at its end."""
     stream.seek(0)
-    count = sum(1 for _ in stream)
+    # Cells of CSV may hold line ends.
+    count = sum(1 for _ in (csv.reader(stream) if form == "csv" else stream))
     stream.seek(0, 2)
     return count

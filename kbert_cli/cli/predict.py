@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,8 +12,16 @@ import click
 
 from kbert_cli.checkpoint import newest_run
 from kbert_cli.cli.console import ConsoleReporter
-from kbert_cli.cli.options import batch_size_option, moved_kg_option, quiet_option, run_option
-from kbert_cli.cli.output_part import lines_in, output_part
+from kbert_cli.cli.options import (
+    batch_size_option,
+    moved_kg_option,
+    quiet_option,
+    reading_options,
+    run_option,
+)
+from kbert_cli.cli.output_part import output_part, rows_in
+from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.formats import TABLES
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import STDIN
 from kbert_cli.shards import mark_done, parse_shard
@@ -29,11 +38,10 @@ FLUSHED = 1_000
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["tsv", "jsonl"]),
-    default="tsv",
-    show_default=True,
-    help="Of the output.",
+    type=click.Choice(["tsv", "jsonl", "csv"]),
+    help="Of the output.  [default: that of the input, tsv for what is no table]",
 )
+@reading_options("--input-format")
 @click.option(
     "--shard",
     metavar="K/N",
@@ -48,7 +56,8 @@ def predict(
     run: str | None,
     kg: tuple[str, ...],
     output: str | None,
-    form: str,
+    form: str | None,
+    reading: ReadConfig,
     shard: str | None,
     resume: bool,
     batch_size: int,
@@ -78,13 +87,14 @@ def predict(
     if part:
         assert output
         target, span = part.output(output), part.span(_size(file))
-    table = open_input(file, pipeline, record.texts, span)
+    table = open_input(file, pipeline, record.texts, span, reading)
+    form = form or (table.format if table.format in TABLES else "tsv")
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()
     with output_part(target, resume=resume) as stream, reporter.progress("predicting") as advance:
-        headed = form == "tsv" and table.header is not None
-        done = lines_in(stream) - headed if resume else 0
+        headed = form != "jsonl" and table.header is not None
+        done = rows_in(stream, form) - headed if resume else 0
         if done > 0:
             reporter.note(f"{target}.part: {done:,} rows are there already")
         write = _writer(
@@ -139,8 +149,9 @@ def _writer(
 ) -> Callable[[tuple[str, ...], dict[str, Any], str], None]:
     names = header or tuple(f"column_{number}" for number in range(1, width + 1))
     free = {name: _free_name(name, names) for name in added_names}
-    if header and form == "tsv" and not begun:
-        stream.write("\t".join((*header, *free.values())) + "\n")
+    put = csv.writer(stream, lineterminator="\n").writerow if form == "csv" else _tsv(stream)
+    if header and form != "jsonl" and not begun:
+        put((*header, *free.values()))
 
     def write(cells: tuple[str, ...], added: dict[str, Any], error: str) -> None:
         padded = (*cells, *[""] * (width - len(cells)))
@@ -154,9 +165,21 @@ def _writer(
             return
         # Surplus cells go behind the answer, so that its columns line up.
         answer = [_tsv_cell(values.get(name, "")) for name in free]
-        stream.write("\t".join((*padded[:width], *answer, *padded[width:])) + "\n")
+        put((*padded[:width], *answer, *padded[width:]))
 
     return write
+
+
+def _tsv(stream: IO[str]) -> Callable[[Sequence[str]], object]:
+    """Writes rows; tabs and line ends in a cell, which TSV cannot hold, become blanks."""
+    return lambda cells: stream.write("\t".join(map(_one_line, cells)) + "\n")
+
+
+def _one_line(cell: str) -> str:
+    return cell.translate(_BLANKED)
+
+
+_BLANKED = str.maketrans("\t\n\r", "   ")
 
 
 def _free_name(name: str, taken: tuple[str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kbert_cli.config import ReadConfig
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import BLANKS
 
@@ -21,15 +22,20 @@ class ColumnNames:
     """How many of the texts, from the back, may be missing."""
 
 
+TEXT_NAMES = ("text_a", "text", "sentence", "review", "content", "文本", "句子", "内容", "评论")
 CLASSIFICATION = ColumnNames(
-    texts=(("text_a", "text", "sentence", "文本", "句子", "内容"), ("text_b",)),
+    texts=(TEXT_NAMES, ("text_b",)),
     optional_texts=1,
 )
-NER = ColumnNames(texts=(("text_a", "text", "sentence", "文本", "句子", "内容"),))
+NER = ColumnNames(texts=(TEXT_NAMES,))
 QA = ColumnNames(
     texts=(("question", "text_a", "问题"), ("answer", "text_b", "答案", "回答")),
     group=("qid",),
 )
+
+
+COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA}
+"""By the name of the task."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +94,67 @@ def _index(header: list[str], options: Sequence[str]) -> int | None:
     return next((header.index(name) for name in options if name in header), None)
 
 
-def counted_columns(width: int, names: ColumnNames, texts: int | None) -> Columns:
+def named_columns(cells: Sequence[str], reading: ReadConfig) -> Columns | None:
+    """The columns that the user named; None when none was.
+
+    Raises:
+        KbertError: a named column is not there.
+    """
+    wanted = (reading.text_field, reading.text_b_field, reading.label_field)
+    if wanted == (None, None, None):
+        return None
+    header = [cell.strip(BLANKS) for cell in cells]
+    for flag, name in zip(("--text-field", "--text-b-field", "--label-field"), wanted, strict=True):
+        if name is not None and name not in header:
+            raise KbertError(
+                f"{flag} is {name!r}, and there is no such column; there are: {name_some(header)}"
+            )
+    folded = [cell.casefold() for cell in header]
+    texts = [header.index(one) for one in wanted[:2] if one is not None]
+    if reading.text_field is None:
+        first = _index(folded, CLASSIFICATION.texts[0])
+        if first is None:
+            raise KbertError(
+                f"no column is the text; there are: {name_some(header)}",
+                "Name it with --text-field.",
+            )
+        texts.insert(0, first)
+    label = (
+        header.index(reading.label_field)
+        if reading.label_field is not None
+        else _index(folded, CLASSIFICATION.label)
+    )
+    return Columns(tuple(texts), label, _index(folded, QA.group), len(header))
+
+
+def label_is_last(rows: Sequence[tuple[str, ...]], names: ColumnNames, texts: int | None) -> bool:
+    """Whether a table without header has its label behind the texts.
+
+    It has when the last column repeats a few short values and the first does not.
+    """
+    width = len(rows[0])
+    least = len(names.texts) - names.optional_texts
+    if names is NER or width <= (texts or least) or len(rows) < _ENOUGH:
+        return False
+    whole = [row for row in rows if len(row) == width]
+    first, last = ([row[at] for row in whole] for at in (0, -1))
+    few = len(whole) // 4
+    return len(set(last)) <= few < len(set(first)) and max(map(len, last)) <= _LONGEST_LABEL
+
+
+_ENOUGH, _LONGEST_LABEL = 20, 20
+
+
+def counted_columns(
+    width: int, names: ColumnNames, texts: int | None, *, label_last: bool = False
+) -> Columns:
     """The columns of a table without header, from the number of its cells.
 
     The order is label, text(s), qid; NER has the text first. Fewer cells leave out the label.
 
     Args:
         texts: how many texts the model takes; None when that is what the table decides.
+        label_last: whether the label stands behind the texts.
     """
     least = len(names.texts) - names.optional_texts
     count = texts or (len(names.texts) if width > least + 1 else least)
@@ -102,6 +162,8 @@ def counted_columns(width: int, names: ColumnNames, texts: int | None) -> Column
         return Columns((0,), 1 if width > 1 else None, None, max(width, 1))
     if width <= count:
         return Columns(tuple(range(min(width, count))), None, None, width)
+    if label_last:
+        return Columns(tuple(range(count)), width - 1, None, width)
     columns = tuple(range(1, count + 1))
     group = count + 1 if names.group and width > count + 1 else None
     return Columns(columns, 0, group, width)

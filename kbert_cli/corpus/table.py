@@ -1,25 +1,41 @@
-"""Tab-separated tables: streamed rows, their cells untouched."""
+"""Tables: streamed rows, their cells untouched. TSV, CSV and JSON lines."""
 
 from __future__ import annotations
 
+import csv
 import itertools
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from kbert_cli.corpus.columns import ColumnNames, Columns, counted_columns, header_columns
+from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.columns import (
+    ColumnNames,
+    Columns,
+    counted_columns,
+    header_columns,
+    label_is_last,
+    named_columns,
+)
+from kbert_cli.corpus.formats import TABLES, sniff
+from kbert_cli.corpus.lines import Line, LineSource
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_lines, read_lines_or_faults, read_span
+from kbert_cli.files import read_span
+
+_LOOKED_AT = 200
+"""Rows of a table without header that tell where its label is."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table, cut at its tabs and nowhere else: quotes are plain characters."""
+    """A row of a table; in TSV cut at its tabs and nowhere else: quotes are plain characters."""
 
     line: int
     cells: tuple[str, ...]
     fault: str = ""
-    """Why the line could not be decoded, if it could not."""
+    """Why the row could not be read, if it could not."""
 
     def cell(self, index: int | None) -> str | None:
         """The cell, or None where the row is too short or there is no such column."""
@@ -31,6 +47,7 @@ class Table:
     """A table whose columns are known; ``rows`` can be read once."""
 
     path: str
+    format: str
     header: tuple[str, ...] | None
     columns: Columns
     rows: Iterator[Row]
@@ -43,6 +60,8 @@ def open_table(
     texts: int | None = None,
     span: tuple[int, int] | None = None,
     faults: bool = False,
+    reading: ReadConfig | None = None,
+    source: LineSource | None = None,
 ) -> Table:
     """Open a table and find out its columns from the header, or from the first row's width.
 
@@ -50,33 +69,129 @@ def open_table(
         names: the columns of the task.
         texts: the number of texts that the model takes, when known.
         span: read only the rows that begin in these bytes of the file.
-        faults: hand out rows that are not UTF-8, with their fault, instead of ending there.
+        faults: hand out rows that cannot be decoded, with their fault, instead of ending there.
+        reading: how to read the file, where it does not tell by itself.
+        source: the file, where it is open already.
 
     Raises:
-        KbertError: the file is missing, empty or not UTF-8, or its header lacks a column.
+        KbertError: the file is missing, empty or in another encoding, or its header lacks a column.
     """
-    rows = _rows(read_lines_or_faults(path) if faults else _faultless(path))
+    reading = reading or ReadConfig()
+    source = source or LineSource(path, reading.encoding)
+    form = reading.format or sniff(path, source.head(), ner=False)
+    if form not in TABLES:
+        raise KbertError(f"{path}: --format {form} is read for --task ner only")
+    rows = _rows(source, form, faults)
     first = next(rows, None)
     if first is None:
         raise KbertError(f"{path} is empty")
     try:
-        columns = header_columns(first.cells, names)
+        columns = named_columns(first.cells, reading) or header_columns(first.cells, names)
     except KbertError as error:
         raise KbertError(f"{path}:{first.line}: {error.what}", error.hint) from None
     header = first.cells if columns is not None else None
-    columns = columns or counted_columns(len(first.cells), names, texts)
+    if columns is None:
+        ahead = [first, *itertools.islice(rows, _LOOKED_AT)]
+        rows = itertools.chain(ahead[1:], rows)
+        last = reading.label_column == "last" or (
+            reading.label_column is None
+            and label_is_last([row.cells for row in ahead], names, texts)
+        )
+        columns = counted_columns(len(first.cells), names, texts, label_last=last)
     if span is not None:
-        rows = _rows(read_span(path, *span))
+        _require_splittable(source, form)
+        rows = (
+            Row(number, tuple(line.split("\t")), fault)
+            for number, line, fault in read_span(path, *span)
+        )
         if header and span[0] == 0:
             next(rows, None)
     elif not header:
         rows = itertools.chain([first], rows)
-    return Table(str(path), header, columns, rows)
+    return Table(str(path), form, header, columns, rows)
 
 
-def _rows(lines: Iterable[tuple[int, str, str]]) -> Iterator[Row]:
+def require_label(table: Table) -> None:
+    """Raise KbertError when a table has no label column."""
+    if table.columns.label is None:
+        columns = ", ".join(table.header) if table.header else table.columns.describe()
+        raise KbertError(
+            f"{table.path} has no label column; its columns are: {columns}",
+            "It was read as "
+            f"{table.format}. --label-field names a column; docs/formats.md shows the forms.",
+        )
+
+
+def _require_splittable(source: LineSource, form: str) -> None:
+    if form != "tsv" or source.encoding != "utf-8":
+        raise KbertError(
+            f"--shard cuts UTF-8 files of a row a line; {source.path} is {form}, {source.encoding}",
+            "Convert it first, or cut it yourself.",
+        )
+
+
+def _rows(source: LineSource, form: str, faults: bool) -> Iterator[Row]:
+    lines = source.lines() if faults else ((n, line, "") for n, line in source.good_lines())
+    if form == "csv":
+        return _csv_rows(lines)
+    if form == "jsonl":
+        return _json_rows(lines, source.head())
     return (Row(number, tuple(line.split("\t")), fault) for number, line, fault in lines)
 
 
-def _faultless(path: str | Path) -> Iterator[tuple[int, str, str]]:
-    return ((number, line, "") for number, line in read_lines(path))
+def _csv_rows(lines: Iterable[Line]) -> Iterator[Row]:
+    """RFC 4180: cells in double quotes may hold commas, line ends and doubled quotes."""
+    faults: list[str] = []
+    seen = [0]
+
+    def texts() -> Iterator[str]:
+        for number, line, fault in lines:
+            seen[0] = number
+            if fault:
+                faults.append(fault)
+            yield line + "\n"
+
+    begin = 1
+    reader = csv.reader(texts(), strict=True)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Row(begin, (), f"no CSV: {error}")
+            return
+        yield Row(begin, tuple(cells) or ("",), "; ".join(faults))
+        faults.clear()
+        begin = seen[0] + 1
+
+
+def _json_rows(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Row]:
+    """Objects as rows, the keys of the first ones as header."""
+    keys: dict[str, None] = {}
+    for line in head:
+        record = _object(line)
+        keys |= dict.fromkeys(record or {})
+    yield Row(1, tuple(keys))
+    for number, line, fault in lines:
+        if not line.strip():
+            continue
+        record = _object(line)
+        if fault or record is None:
+            yield Row(number, ("",) * len(keys), fault or "no JSON object")
+        else:
+            yield Row(number, tuple(_cell(record.get(key)) for key in keys))
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

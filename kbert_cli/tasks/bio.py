@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from kbert_cli.batch import IGNORED
-from kbert_cli.corpus.tags import OUTSIDE
+from kbert_cli.corpus.entities import OUTSIDE, entities_of
 
 
 class Span(NamedTuple):
@@ -27,15 +27,7 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
     >>> spans_of(["B-X", "I-X", "I-Y", "B-X", "O"])
     [Span(type='X', start=0, end=2), Span(type='X', start=3, end=4)]
     """
-    spans: list[Span] = []
-    open_type, start = None, 0
-    for index, tag in enumerate([*tags, OUTSIDE]):
-        if open_type is not None and tag != f"I-{open_type}":
-            spans.append(Span(open_type, start, index))
-            open_type = None
-        if tag.startswith("B-"):
-            open_type, start = tag[2:], index
-    return spans
+    return [Span(kind, start, end) for start, end, kind in entities_of(tags)]
 
 
 def tag_list(types: Iterable[str]) -> list[str]:

@@ -11,8 +11,8 @@ from torch import nn
 from kbert_cli.batch import IGNORED
 from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import NER
+from kbert_cli.corpus.entities import OUTSIDE
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.tags import OUTSIDE
 from kbert_cli.tasks.base import Prediction, Scores
 from kbert_cli.tasks.bio import (
     Counts,

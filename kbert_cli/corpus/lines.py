@@ -1,0 +1,149 @@
+"""Lines of text files in any encoding, whatever ends them, with the fault of those that are bad."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from kbert_cli.errors import KbertError, at_line
+from kbert_cli.files import STDIN, decoded_line
+
+_HEAD = 1 << 16
+_WIDE = ("utf-16", "utf-32")
+_COMMON = frozenset("的一是不了人我在有他这中大来上国個说們到和地也子時道出而要于就下得可你年生")
+"""Signs that real Chinese text of some length holds, and text in a wrong encoding hardly."""
+Line = tuple[int, str, str]
+"""Number from 1, text without its end, and what is wrong with it (empty for a good line)."""
+
+
+class LineSource:
+    """A file or standard input, whose beginning can be looked at before it is read."""
+
+    def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
+        r"""Open ``path`` (``-``: standard input).
+
+        A byte order mark is dropped, and that of UTF-16 or UTF-32 decides the encoding. ``\n`` and
+        ``\r\n`` end a line, and ``\r`` alone where the file has no other end.
+
+        Raises:
+            KbertError: the file cannot be read, or the encoding has no such name.
+        """
+        self.path = str(path)
+        try:
+            self.encoding = codecs.lookup(encoding).name
+        except LookupError:
+            raise KbertError(
+                f"--encoding {encoding!r} is not known to Python",
+                "Common ones: utf-8, gb18030, gbk, big5, utf-16.",
+            ) from None
+        self._stream: IO[bytes] | None = None
+        with _named(self.path):
+            if self.path == STDIN:
+                self._stream = sys.stdin.buffer
+                self._head = self._stream.read(_HEAD)
+            else:
+                with open(self.path, "rb") as stream:
+                    self._head = stream.read(_HEAD)
+        self._encoding_by_mark()
+        self._cr = b"\n" not in self._head and b"\r" in self._head
+
+    def _encoding_by_mark(self) -> None:
+        if self._head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            self.encoding = "utf-32"
+        elif self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self.encoding = "utf-16"
+
+    def head(self) -> list[str]:
+        """The first lines, as many as 64 KiB hold whole; undecodable parts are replaced."""
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(self._head)
+        lines = text.replace("\r\n", "\n").split("\r" if self._cr else "\n")
+        return lines if len(self._head) < _HEAD else lines[:-1]
+
+    def lines(self) -> Iterator[Line]:
+        """All lines; can be asked once for standard input."""
+        with _named(self.path):
+            if self._stream is not None:
+                rest = iter(lambda: self._stream.read(_HEAD) if self._stream else b"", b"")
+                yield from self._decoded(_whole_lines(itertools.chain([self._head], rest)))
+                return
+            with open(self.path, "rb") as stream:
+                yield from self._decoded(stream)
+
+    def _decoded(self, raw: Iterator[bytes] | IO[bytes]) -> Iterator[Line]:
+        if self.encoding.startswith(_WIDE) or self._cr:
+            yield from self._decoded_as_text(raw)
+            return
+        for number, line in enumerate(raw, 1):
+            yield number, *decoded_line(line, self.encoding, first=number == 1)
+
+    def _decoded_as_text(self, raw: Iterator[bytes] | IO[bytes]) -> Iterator[Line]:
+        """Where bytes cannot be cut at line ends: in wide encodings, and with lone CR."""
+        stream = io.BytesIO(b"".join(raw))
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        text = io.TextIOWrapper(stream, encoding, "replace", newline=None)
+        for number, line in enumerate(text, 1):
+            fault = f"not {self.encoding.upper()}" if "\ufffd" in line else ""
+            yield number, line.removesuffix("\n"), fault
+
+    def fault_error(self, number: int, fault: str) -> KbertError:
+        """The error for a file whose line ``number`` is bad, with the encoding that would fit."""
+        likely = likely_encoding(self._head)
+        known = f" It looks like {likely}: try --encoding {likely}." if likely else ""
+        return KbertError(
+            at_line(self.path, number, fault),
+            f"Name the file's encoding with --encoding, or convert it to UTF-8.{known}",
+        )
+
+    def good_lines(self) -> Iterator[tuple[int, str]]:
+        """Numbers and texts.
+
+        Raises:
+            KbertError: a line cannot be decoded (it is named).
+        """
+        for number, line, fault in self.lines():
+            if fault:
+                raise self.fault_error(number, fault)
+            yield number, line
+
+
+def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for block in blocks:
+        *whole, rest = (rest + block).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest
+
+
+def likely_encoding(raw: bytes) -> str | None:
+    """The encoding in which bytes read as Chinese, if there is one; for messages, not decisions."""
+    best, share = None, 0.02
+    for encoding in ("gb18030", "big5", "utf-16-le", "utf-16-be"):
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(raw)
+        wide = [char for char in text if ord(char) > 127]
+        if not wide or text.count("\ufffd") > len(wide) // 50:
+            continue
+        found = sum(char in _COMMON for char in wide) / len(wide)
+        if found > share:
+            best, share = encoding, found
+    return "utf-16" if best and best.startswith("utf-16") else best
+
+
+class _named:  # noqa: N801
+    """Turns an ``OSError`` into a clear error."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise KbertError(f"cannot read {self._path}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""Readers of sentences with entities, one file a format; each streams ``Sentence`` records."""

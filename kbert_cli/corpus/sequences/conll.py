@@ -1,0 +1,70 @@
+"""CoNLL files: a token and its tag a line, tab or blank between, blank lines between sentences."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from kbert_cli.corpus.sequences.base import Sentence
+
+_NUMBERED = re.compile(r".[0-9]")
+_COMMENT = "-DOCSTART-"
+
+
+def read(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sentence]:
+    """Sentences; with tabs a token may be a blank, with blanks it may not.
+
+    The first cell of a line is the token, the last one the tag. Weibo's tokens, a character and
+    its place in the word (``字0``), lose the number.
+    """
+    filled = [line for line in head if line.strip()]
+    tabs = sum("\t" in line for line in filled) * 2 > len(filled)
+    cut = _by_tabs if tabs else _by_blanks
+    width = Counter(len(cut(line)) for line in filled).most_common(1)[0][0] if filled else 2
+    tokens = [cut(line)[0] for line in filled]
+    numbered = sum(bool(_NUMBERED.fullmatch(token)) for token in tokens) * 10 > 9 * len(tokens)
+    sentence = Sentence(0, tags=[])
+    for number, line in lines:
+        if not line or line.startswith(_COMMENT) or (not tabs and not line.strip(" ")):
+            if sentence.tokens:
+                yield sentence
+            sentence = Sentence(0, tags=[])
+            continue
+        cells = cut(line)
+        token = cells[0][:1] if numbered and _NUMBERED.fullmatch(cells[0]) else cells[0]
+        fault = _fault(cells, token, max(width, 2), tabs=tabs)
+        if fault:
+            yield Sentence(number, fault=fault)
+            continue
+        assert sentence.tags is not None
+        sentence.line = sentence.line or number
+        sentence.tokens.append(token)
+        sentence.tags.append(cells[-1])
+        sentence.lines.append(number)
+    if sentence.tokens:
+        yield sentence
+
+
+def _by_tabs(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def _by_blanks(line: str) -> list[str]:
+    return line.split(" ")
+
+
+def _fault(cells: Sequence[str], token: str, width: int, *, tabs: bool) -> str:
+    between = "tabs" if tabs else "blanks"
+    if len(cells) != width:
+        return f"{len(cells)} cells between {between}, expected {width} (token and tag)"
+    if not token or (not tabs and not token.strip()):
+        return f"the token is blank, which a file with {between} between cells cannot hold"
+    return "" if cells[-1].strip() == cells[-1] and cells[-1] else f"no tag in {cells[-1]!r}"
+
+
+def write(sentences: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
+    """Characters and tags, a tab between them."""
+    for text, tags in sentences:
+        yield from (f"{char}\t{tag}\n" for char, tag in zip(text, tags, strict=True))
+        yield "\n"
