@@ -19,16 +19,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from kbert_cli.batch import TreeIds
 from kbert_cli.batch_plan import BatchPlan, BatchSettings
 from kbert_cli.config import EngineConfig, FinetuneConfig, InjectionConfig, TrainingConfig
 from kbert_cli.corpora import Corpus, read_corpus
 from kbert_cli.fitting import plan_batches
 from kbert_cli.items import Item
 from kbert_cli.kg.catalog import open_graph
-from kbert_cli.model import summed_loss
 from kbert_cli.pipeline import Pipeline
 from kbert_cli.preparation import build_pipeline, resolve_defaults
 from kbert_cli.reporting import Reporter
+from kbert_cli.tasks.loss import summed_loss
 
 Batches = Iterator[tuple[dict[str, torch.Tensor], int]]
 
@@ -208,7 +209,7 @@ def prediction_figures(options: argparse.Namespace) -> dict[str, float]:
                 return_tensors="pt",
             ).to(pipeline.device)
             states = encoder(**batch).last_hidden_state
-            head(states, batch["attention_mask"] - 1).argmax(-1).cpu()
+            head(states, TreeIds(batch["attention_mask"] - 1, None)).argmax(-1).cpu()
 
     found: dict[str, list[float]] = {"bare model": [], "kbert": [], "kbert with the graph": []}
     jobs = {

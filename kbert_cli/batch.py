@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,22 +16,34 @@ IGNORED = -100
 """Target of a token without label, as torch's cross entropy has it."""
 
 
+class TreeIds(NamedTuple):
+    """What a head must know of the tokens; all [b, n] int64 but the last."""
+
+    branch_ids: torch.Tensor
+    segment_ids: torch.Tensor
+    example_ids: torch.Tensor | None = None
+    """In packed rows, see ``collate_packed``."""
+    first_tokens: torch.Tensor | None = None
+    """[e]"""
+
+
 def collate(
     features: Sequence[Features],
     targets: Sequence[np.ndarray],
     *,
     pad_token_id: int,
     multiple: int = 1,
+    per_token: bool = False,
 ) -> dict[str, torch.Tensor]:
     """Stack b examples, padded to the longest (n, rounded up to ``multiple``).
 
     Args:
-        targets: one array an example: a class id of shape [] or ids of shape [n] (``IGNORED`` where
-            there is no label).
+        targets: one array an example: a class id of shape [], ids of any one shape, or, with
+            ``per_token``, ids of shape [n] (``IGNORED`` where there is no label).
 
     Returns:
         ``input_ids``, ``segment_ids``, ``position_ids``, ``branch_ids`` and ``mention_ids``, all
-        [b, n] int64, and ``labels`` [b] or [b, n] int64. Padding has branch id -1.
+        [b, n] int64, and ``labels`` [b, …] or [b, n] int64. Padding has branch id -1.
     """
     longest = max(map(len, features))
     width = -(-longest // multiple) * multiple
@@ -43,7 +55,7 @@ def collate(
         "mention_ids": ([item.mention_ids for item in features], 0),
     }
     batch = {name: _stack(rows, width, fill) for name, (rows, fill) in columns.items()}
-    if targets[0].ndim:
+    if per_token:
         batch["labels"] = _stack(targets, width, IGNORED)
     else:
         batch["labels"] = torch.from_numpy(np.stack(targets).astype(np.int64))
@@ -67,12 +79,14 @@ def collate_packed(
         What ``collate`` gives ([b, n], ``labels`` [e] or [b, n]), ``example_ids`` [b, n] int64
         (-1 on padding) and ``first_tokens`` [e] int64, where each example begins in [b * n].
     """
+    per_token = targets[0].ndim > 0
     joined = [_joined([features[index] for index in row]) for row in rows]
     batch = collate(
         joined,
         [np.concatenate([np.atleast_1d(targets[index]) for index in row]) for row in rows],
         pad_token_id=pad_token_id,
         multiple=multiple,
+        per_token=True,
     )
     width = batch["input_ids"].shape[1]
     ids = [np.repeat(row, [len(features[index]) for index in row]) for row in rows]
@@ -82,7 +96,7 @@ def collate_packed(
         lengths = np.array([len(features[index]) for index in row])
         first[list(row)] = number * width + np.cumsum(lengths) - lengths
     batch["first_tokens"] = torch.from_numpy(first)
-    if not targets[0].ndim:
+    if not per_token:
         batch["labels"] = torch.from_numpy(np.stack(targets).astype(np.int64))
     return batch
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kbert_cli.config import FinetuneConfig
+from kbert_cli.corpus.columns import READING
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.reader import Split, read_split
 from kbert_cli.errors import KbertError, at_line
@@ -59,7 +60,7 @@ def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:
     kept: Sequence[Example] = train.examples
     if not dev:
         kept, dev = hold_out(train.examples, config.training.seed)
-        _require_two(f"{train.path}, a tenth held out,", kept)
+        _require_two(f"{train.path}, a tenth held out,", kept, task)
         reporter.note(f"no dev split: {len(dev):,} of the training examples are held out as one")
     return Corpus(kept, dev, test, labels)
 
@@ -77,7 +78,7 @@ def _read(
 def _check_labels(
     task: Task, train: Split, others: Sequence[Split | None], labels: Sequence[str]
 ) -> None:
-    _require_two(train.path, train.examples)
+    _require_two(train.path, train.examples, task)
     problems = [
         at_line(split.path, example.line, problem)
         for split in (train, *others)
@@ -91,7 +92,9 @@ def _check_labels(
         raise KbertError(f"{len(problems)} examples have labels out of reach:\n{shown}{more}")
 
 
-def _require_two(what: str, examples: Sequence[Example]) -> None:
+def _require_two(what: str, examples: Sequence[Example], task: Task) -> None:
+    if task.columns is READING:
+        return
     found = {tag for example in examples for tag in _as_tuple(example.label)}
     if len(found) < 2:
         raise KbertError(

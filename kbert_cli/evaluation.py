@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.columns import NER, READING
 from kbert_cli.corpus.reader import read_split
 from kbert_cli.errors import KbertError, at_line, name_some
 from kbert_cli.pipeline import Pipeline
@@ -53,7 +54,7 @@ def evaluate_file(
         predictions = pipeline.predict(split.examples, batch_size=batch_size, on_batch=advance)
     scores = pipeline.task.score(split.examples, predictions, pipeline.labels)
     confusion = None
-    if not pipeline.task.token_level:
+    if pipeline.task.columns not in (NER, READING):
         gold = [str(example.label) for example in split.examples]
         confusion = confusion_counts(gold, [str(one.label) for one in predictions])
     return Evaluation(scores.as_dict(), confusion)

@@ -105,7 +105,7 @@ def featurized(
     recipe: FeaturizerRecipe,
     texts: Sequence[Sequence[str]],
     *,
-    windowed: bool,
+    windowing: str,
     workers: int | None = None,
     on_examples: Callable[[int], None] = lambda _: None,
 ) -> FeatureTable:
@@ -113,7 +113,7 @@ def featurized(
 
     Args:
         texts: each example's one or two texts.
-        windowed: read long texts in windows.
+        windowing: how long texts are read, see ``Featurizer.parts``.
         workers: processes; 0 for none beside this one, None for as many as there are cores where
             there are enough examples.
         on_examples: called with the examples just done.
@@ -121,7 +121,7 @@ def featurized(
     Raises:
         KbertError: a worker process was killed, or the disk is full.
     """
-    folder = cache_folder("features") / _key(recipe, texts, windowed)
+    folder = cache_folder("features") / _key(recipe, texts, windowing)
     if folder.is_dir():
         os.utime(folder)
         on_examples(len(texts))
@@ -130,7 +130,7 @@ def featurized(
     with named_output_errors(folder):
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
         try:
-            _compute(scratch, recipe, texts, windowed, workers, on_examples)
+            _compute(scratch, recipe, texts, windowing, workers, on_examples)
             try:
                 scratch.replace(folder)
             except OSError:
@@ -142,12 +142,12 @@ def featurized(
     return FeatureTable(folder)
 
 
-def _key(recipe: FeaturizerRecipe, texts: Sequence[Sequence[str]], windowed: bool) -> str:
+def _key(recipe: FeaturizerRecipe, texts: Sequence[Sequence[str]], windowing: str) -> str:
     digest = hashlib.sha256()
     settings = [
         _FORMAT,
         __version__,
-        windowed,
+        windowing,
         recipe.graph.content_hash,
         recipe.tokenizer,
         recipe.special.cls,
@@ -175,7 +175,7 @@ def _compute(
     folder: Path,
     recipe: FeaturizerRecipe,
     texts: Sequence[Sequence[str]],
-    windowed: bool,
+    windowing: str,
     workers: int | None,
     on_examples: Callable[[int], None],
 ) -> None:
@@ -183,7 +183,7 @@ def _compute(
 
     chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
     done = 0
-    for number, arrays in enumerate(_computed(recipe, chunks, windowed, workers, len(texts))):
+    for number, arrays in enumerate(_computed(recipe, chunks, windowing, workers, len(texts))):
         arrays["examples"] = (arrays["examples"] + done).astype(np.int32)
         save_file(arrays, folder / f"{number:06d}.safetensors")
         done += len(chunks[number])
@@ -193,7 +193,7 @@ def _compute(
 def _computed(
     recipe: FeaturizerRecipe,
     chunks: Sequence[Sequence[Sequence[str]]],
-    windowed: bool,
+    windowing: str,
     workers: int | None,
     examples: int,
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -203,14 +203,14 @@ def _computed(
         workers = min(cores or 1, _MOST_WORKERS, len(chunks)) if examples > _FEW else 0
     if workers < 2:
         featurizer = _featurizer(recipe)
-        yield from (_arrays(featurizer, chunk, windowed) for chunk in chunks)
+        yield from (_arrays(featurizer, chunk, windowing) for chunk in chunks)
         return
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     run = Parallel(n_jobs=workers, return_as="generator", pre_dispatch="2*n_jobs")
     made_for = uuid.uuid4().hex
-    jobs = (delayed(_arrays_in_worker)(made_for, recipe, chunk, windowed) for chunk in chunks)
+    jobs = (delayed(_arrays_in_worker)(made_for, recipe, chunk, windowing) for chunk in chunks)
     try:
         yield from run(jobs)
     except TerminatedWorkerError:
@@ -225,12 +225,12 @@ _at_hand: dict[str, Featurizer] = {}
 
 
 def _arrays_in_worker(
-    made_for: str, recipe: FeaturizerRecipe, chunk: Sequence[Sequence[str]], windowed: bool
+    made_for: str, recipe: FeaturizerRecipe, chunk: Sequence[Sequence[str]], windowing: str
 ) -> dict[str, np.ndarray]:
     if made_for not in _at_hand:
         _at_hand.clear()
         _at_hand[made_for] = _featurizer(recipe)
-    return _arrays(_at_hand[made_for], chunk, windowed)
+    return _arrays(_at_hand[made_for], chunk, windowing)
 
 
 def _featurizer(recipe: FeaturizerRecipe) -> Featurizer:
@@ -241,13 +241,13 @@ def _featurizer(recipe: FeaturizerRecipe) -> Featurizer:
 
 
 def _arrays(
-    featurizer: Featurizer, texts: Iterable[Sequence[str]], windowed: bool
+    featurizer: Featurizer, texts: Iterable[Sequence[str]], windowing: str
 ) -> dict[str, np.ndarray]:
     """A file's content; ``examples`` count from its first."""
     found = [
         (number, part)
         for number, example in enumerate(texts)
-        for part in featurizer.parts(example, windowed=windowed)
+        for part in featurizer.parts(example, windowing)
     ]
     features = [part.features for _, part in found]
     arrays: dict[str, Any] = {

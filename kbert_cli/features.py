@@ -19,6 +19,10 @@ from kbert_cli.tree.sentence_tree import BranchSource, SentenceTree, grow_tree
 _CLAUSE_ENDS = frozenset("。！？；，!?;,\n")
 
 
+WHOLE, TEXT, CONTEXT = "whole", "text", "context"
+"""How a text beyond the length limit is read, see ``Featurizer.parts``."""
+
+
 @dataclass(frozen=True)
 class Features:
     """One tree of n tokens as the model takes it, and where it comes from."""
@@ -116,18 +120,40 @@ class Featurizer:
             branches=len(layout.branches),
         )
 
-    def parts(self, texts: Sequence[str], *, windowed: bool) -> Iterator[Part]:
+    def parts(self, texts: Sequence[str], windowing: str = WHOLE) -> Iterator[Part]:
         """What an example is read in.
 
         Args:
-            windowed: read a long text in windows, instead of cutting it off at the length limit.
+            windowing: how a text beyond the length limit is read: cut off (``WHOLE``), in windows
+                one behind the other (``TEXT``), or, the second of a pair, in windows that overlap
+                by half, each beside the first (``CONTEXT``).
         """
-        text = texts[0]
-        if not windowed:
-            yield Part(0, len(text), self.featurize(texts))
-            return
-        for start, end in self.windows(text):
-            yield Part(start, end - start, self.featurize([text[start:end]]))
+        if windowing == WHOLE:
+            yield Part(0, len(texts[0]), self.featurize(texts))
+        elif windowing == TEXT:
+            for start, end in self.windows(texts[0]):
+                yield Part(start, end - start, self.featurize([texts[0][start:end]]))
+        else:
+            question, context = texts
+            question = self._first_pieces(question)
+            for start, end in self._overlapping(question, context):
+                yield Part(start, end - start, self.featurize([question, context[start:end]]))
+
+    def _first_pieces(self, question: str) -> str:
+        """A question cut to a quarter of the length limit."""
+        pieces, limit = self._encode(question), self._injection.max_length // 4
+        return question if len(pieces.ids) <= limit else question[: pieces.ends[limit - 1]]
+
+    def _overlapping(self, question: str, context: str) -> Iterator[tuple[int, int]]:
+        """Character spans of a context, each of which fits beside the question."""
+        pieces = self._encode(context)
+        room = self._injection.max_length - 3 - len(self._encode(question).ids)
+        count = len(pieces.ids)
+        first = 0
+        while count - first > room:
+            yield pieces.starts[first], pieces.ends[first + room - 1]
+            first += max(1, room // 2)
+        yield (pieces.starts[first] if first else 0), len(context)
 
     def windows(self, text: str) -> Iterator[tuple[int, int]]:
         """Character spans that cut ``text`` into parts whose trunks keep within the length limit.

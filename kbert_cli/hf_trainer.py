@@ -5,6 +5,7 @@ The library changes its arguments every few weeks; only the files named hf_… k
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +30,6 @@ from kbert_cli.errors import KbertError
 from kbert_cli.hf_callbacks import DEV_METRIC, LookAtSteps
 from kbert_cli.hf_checkpoints import MovedBest, SafeCheckpoints
 from kbert_cli.items import Item
-from kbert_cli.model import summed_loss
 from kbert_cli.pipeline import Pipeline
 from kbert_cli.precision import resolve_precision
 
@@ -170,7 +170,7 @@ def build_trainer(
         train_dataset=train,
         eval_dataset=DevItems(dev.items),
         compute_metrics=compute_metrics,
-        compute_loss_func=_mean_loss,
+        compute_loss_func=functools.partial(_mean_loss, pipeline.task.loss),
         preprocess_logits_for_metrics=pipeline.summarize,
         callbacks=[looks, MovedBest(), *stopping, *callbacks],
     )
@@ -181,12 +181,15 @@ def build_trainer(
 
 
 def _mean_loss(
-    outputs: Batch, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None
+    summed: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    outputs: Batch,
+    labels: torch.Tensor,
+    num_items_in_batch: torch.Tensor | int | None = None,
 ) -> torch.Tensor:
     """The mean over all labels of the optimiser step, whatever number of parts it is taken in."""
     if num_items_in_batch is None:
         num_items_in_batch = (labels != IGNORED).sum()
-    return summed_loss(outputs["logits"], labels) / num_items_in_batch
+    return summed(outputs["logits"], labels) / num_items_in_batch
 
 
 def tensorboard_callback(folder: Path) -> TrainerCallback:

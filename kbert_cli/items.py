@@ -20,21 +20,18 @@ class Item:
 
     example: int
     """Index of the example among those encoded together."""
-    start: int
-    """First character of the window; 0 for a whole example."""
-    length: int
-    """Characters of the window."""
-    features: Features
+    part: Part
     targets: np.ndarray
+
+    @property
+    def features(self) -> Features:
+        """Of the part."""
+        return self.part.features
 
 
 def make_item(task: Task, labels: Sequence[str], index: int, example: Example, part: Part) -> Item:
     """``part`` of example ``index`` with the targets that belong to it."""
-    label = example.label
-    if task.token_level and label is not None:
-        label = tuple(label[part.start : part.start + part.length])
-    targets = task.targets(label, part.features.spans, labels)
-    return Item(index, part.start, part.length, part.features, targets)
+    return Item(index, part, task.targets(example, part, labels))
 
 
 class StoredItems(Sequence[Item]):

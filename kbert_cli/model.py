@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
-from kbert_cli.batch import IGNORED
+from kbert_cli.batch import TreeIds
 
 
 class TaskModel(nn.Module):
@@ -27,15 +26,11 @@ class TaskModel(nn.Module):
         example_ids: torch.Tensor | None = None,
         first_tokens: torch.Tensor | None = None,
     ) -> dict[str, torch.Tensor]:
-        """``logits``: [b, n, l], or [b, l]; [e, l] where e examples are packed."""
+        """``logits``, as the head gives them: [b, n, l], or [b, l]; [e, l] where examples are
+        packed.
+        """
         states = self.encoder(
             input_ids, segment_ids, position_ids, branch_ids, mention_ids, example_ids
         )
-        return {"logits": self.head(states, branch_ids, example_ids, first_tokens)}
-
-
-def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """[]: cross entropy summed over all labels but ``IGNORED``; [..., l] and [...]."""
-    return F.cross_entropy(
-        logits.flatten(0, -2).float(), labels.flatten(), ignore_index=IGNORED, reduction="sum"
-    )
+        ids = TreeIds(branch_ids, segment_ids, example_ids, first_tokens)
+        return {"logits": self.head(states, ids)}

@@ -68,7 +68,7 @@ class Pipeline:
         return [
             make_item(self.task, self.labels, index, example, part)
             for index, example in enumerate(examples)
-            for part in self.featurizer.parts(example.texts, windowed=self.task.token_level)
+            for part in self.featurizer.parts(example.texts, self.task.windowing)
         ]
 
     def stored(
@@ -86,7 +86,7 @@ class Pipeline:
         table = featurized(
             self.recipe,
             [example.texts for example in examples],
-            windowed=self.task.token_level,
+            windowing=self.task.windowing,
             workers=workers,
             on_examples=on_examples,
         )
@@ -95,7 +95,10 @@ class Pipeline:
     def collate(self, items: Sequence[Item]) -> dict[str, torch.Tensor]:
         """Items as the tensors of one batch, on the CPU; an item a row."""
         return collate(
-            [item.features for item in items], [item.targets for item in items], **self._padding()
+            [item.features for item in items],
+            [item.targets for item in items],
+            per_token=self.task.token_level,
+            **self._padding(),
         )
 
     def collate_packed(self, items: Sequence[Item], row_length: int) -> dict[str, torch.Tensor]:
@@ -137,9 +140,9 @@ class Pipeline:
         """One prediction an example; the windows of a long text are joined."""
         predictions: list[Prediction] = []
         for item, summary in zip(items, summaries, strict=True):
-            found = self.task.decode(summary, item.features.spans, item.length, self.labels)
+            found = self.task.decode(summary, item.part, self.labels)
             if item.example < len(predictions):
-                found = replace(found, label=(*predictions.pop().label, *found.label))
+                found = self.task.join(predictions.pop(), found)
             predictions.append(found)
         return predictions
 
@@ -151,8 +154,13 @@ class Pipeline:
         on_batch: Callable[[int], None] = lambda _: None,
     ) -> list[Prediction]:
         """Predictions for examples, in order."""
-        items = self.encode(replace(example, label=None) for example in examples)
-        return self.decode(items, self.summaries(items, batch_size=batch_size, on_batch=on_batch))
+        examples = [replace(example, label=None) for example in examples]
+        items = self.encode(examples)
+        found = self.decode(items, self.summaries(items, batch_size=batch_size, on_batch=on_batch))
+        return [
+            one if one.span is None else replace(one, label=example.texts[1][slice(*one.span)])
+            for one, example in zip(found, examples, strict=True)
+        ]
 
 
 def open_pipeline(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.columns import NER, READING
+from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.reader import open_unlabelled, unlabelled_examples
 from kbert_cli.corpus.table import Row, Table
@@ -82,7 +84,7 @@ def predict_rows(
                 continue
             if not any(text.strip(BLANKS) for text in example.texts):
                 odd.empty.append(row.line)
-            yield PredictedRow(row, added_columns(next(predictions), example.texts[0]))
+            yield PredictedRow(row, added_columns(next(predictions), example))
 
 
 def _fault(row: Row, table: Table) -> str:
@@ -113,13 +115,21 @@ ERROR = "error"
 
 def added_names(pipeline: Pipeline) -> tuple[str, ...]:
     """The columns that a prediction adds, and that which says why there is none."""
-    return ("prediction", "entities" if pipeline.task.token_level else "score", ERROR)
+    if pipeline.task.columns is READING:
+        return ("prediction", "score", "start", "end", ERROR)
+    return ("prediction", "entities" if pipeline.task.columns is NER else "score", ERROR)
 
 
-def added_columns(prediction: Prediction, text: str) -> dict[str, Any]:
-    """The columns that a prediction adds; entities have character offsets into the text."""
+def added_columns(prediction: Prediction, example: Example) -> dict[str, Any]:
+    """The columns that a prediction adds; offsets are characters of the text, or of the passage."""
+    score = round(prediction.score or 0.0, 6)
+    if prediction.span is not None:
+        start, end = prediction.span
+        answer = example.texts[1][start:end]
+        return {"prediction": answer, "score": score, "start": start, "end": end}
     if isinstance(prediction.label, str):
-        return {"prediction": prediction.label, "score": round(prediction.score or 0.0, 6)}
+        return {"prediction": prediction.label, "score": score}
+    text = example.texts[0]
     entities = [
         {"text": text[start:end], "type": kind, "start": start, "end": end}
         for kind, start, end in spans_of(prediction.label)

@@ -15,6 +15,7 @@ from kbert_cli.corpus.example import Example
 from kbert_cli.encoders import Encoder, hidden_size, load_encoder
 from kbert_cli.errors import KbertError
 from kbert_cli.feature_table import FeatureTable
+from kbert_cli.features import CONTEXT
 from kbert_cli.items import StoredItems
 from kbert_cli.kg.catalog import OpenedGraph, absolute_source
 from kbert_cli.pipeline import Pipeline, default_device
@@ -85,6 +86,10 @@ def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) 
     """
     if config.attention == "flex" and not torch.cuda.is_available():
         raise KbertError("--attention flex needs a GPU, and there is none", "Use --attention sdpa.")
+    if config.training.pack and load_task(config.task).windowing == CONTEXT:
+        raise KbertError(
+            f"--pack is for short texts; --task {config.task} reads long ones in windows"
+        )
     set_seed(config.training.seed)
     encoder = _encoder(config, corpus, opened)
     if config.injection.max_length > encoder.max_length:

@@ -11,6 +11,7 @@ TASKS = {
     "classification": "kbert_cli.tasks.classification",
     "ner": "kbert_cli.tasks.ner",
     "qa": "kbert_cli.tasks.qa",
+    "reading": "kbert_cli.tasks.reading",
 }
 
 SCRATCH = "scratch:"

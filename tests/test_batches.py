@@ -13,8 +13,8 @@ from kbert_cli.config import FinetuneConfig, InjectionConfig, TrainingConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.kg.graph import MemoryGraph
 from kbert_cli.kg.triples import Triple
-from kbert_cli.model import summed_loss
 from kbert_cli.pipeline import Pipeline
+from kbert_cli.tasks.loss import summed_loss
 
 from .tiny import tiny_bert
 

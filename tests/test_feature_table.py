@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kbert_cli import feature_table
+from kbert_cli import feature_table, features
 from kbert_cli.config import FinetuneConfig, InjectionConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.feature_table import featurized
@@ -45,7 +45,11 @@ def test_stored_items_are_those_in_memory(task, chunk, monkeypatch):
     assert len(stored) == len(direct)
     assert len(direct) > len(examples) or task != "ner"
     for one, other in zip(direct, stored, strict=True):
-        assert (one.example, one.start, one.length) == (other.example, other.start, other.length)
+        assert (one.example, one.part.start, one.part.length) == (
+            other.example,
+            other.part.start,
+            other.part.length,
+        )
         for name, value in vars(one.features).items():
             np.testing.assert_array_equal(getattr(other.features, name), value, err_msg=name)
         np.testing.assert_array_equal(other.targets, one.targets)
@@ -59,7 +63,13 @@ def test_worker_processes_give_the_same(monkeypatch, tmp_path):
     def files(home, workers):
         monkeypatch.setenv("KBERT_HOME", str(tmp_path / home))
         done = []
-        featurized(pipeline.recipe, texts, windowed=True, workers=workers, on_examples=done.append)
+        featurized(
+            pipeline.recipe,
+            texts,
+            windowing=features.TEXT,
+            workers=workers,
+            on_examples=done.append,
+        )
         assert sum(done) == len(texts)
         found = sorted((tmp_path / home / "features").rglob("*.safetensors"))
         return [(path.relative_to(tmp_path / home), path.read_bytes()) for path in found]
@@ -86,7 +96,7 @@ def test_features_are_found_again_by_content(monkeypatch):
 def test_an_example_at_rest_is_small(tmp_path):
     pipeline = pipeline_for("classification", max_length=256)
     texts = [(("患者头痛伴高血压" * 40)[: 230 + number % 5],) for number in range(500)]
-    table = featurized(pipeline.recipe, texts, windowed=False)
+    table = featurized(pipeline.recipe, texts, windowing=features.WHOLE)
     size = sum(path.stat().st_size for path in (tmp_path / "home").rglob("*.safetensors"))
     assert table.lengths.mean() > 250
     assert size / len(texts) < 3 * 1024

@@ -82,7 +82,8 @@ def _print_findings(found: Any) -> None:
     figures += [(f"with {kind} characters", count) for kind, count in found.odd_characters.items()]
     figures += [(f"also in {other}", count) for other, count in found.shared.items()]
     print_table(found.path, ("figure", "value"), [row for row in figures if row[1] is not None])
-    print_table("", ("label", "count"), list(found.labels.items()))
+    if found.labels:
+        print_table("", ("label", "count"), list(found.labels.items()))
     for what, lines in (("no text", found.empty), ("another label", found.contradictions)):
         if lines:
             click.echo(

@@ -21,7 +21,7 @@ from kbert_cli.cli.options import (
 )
 from kbert_cli.cli.output_part import output_part, rows_in
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.formats import TABLES
+from kbert_cli.corpus.formats import PASSAGES, TABLES
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import STDIN
 from kbert_cli.shards import mark_done, parse_shard
@@ -88,7 +88,9 @@ def predict(
         assert output
         target, span = part.output(output), part.span(_size(file))
     table = open_input(file, pipeline, record.texts, span, reading)
-    form = form or (table.format if table.format in TABLES else "tsv")
+    form = form or {PASSAGES: "jsonl", **dict(zip(TABLES, TABLES, strict=True))}.get(
+        table.format, "tsv"
+    )
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import NER, ColumnNames
+from kbert_cli.corpus.columns import NER, READING, ColumnNames
 from kbert_cli.corpus.entities import entities_of
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.reader import read_rows
+from kbert_cli.corpus.reader import read_questions, read_rows
 from kbert_cli.corpus.tagged import read_tagged_file
 
 _ODD = {
@@ -85,7 +85,7 @@ def check_file(
     if names is NER:
         types = (one.type for example in examples for one in entities_of(example.label or ()))
         found.labels = dict(sorted(Counter(types).items()))
-    else:
+    elif names is not READING:
         found.labels = dict(sorted(Counter(str(one.label) for one in examples).items()))
     _measure(found, examples)
     _find_repeats(found, examples)
@@ -105,6 +105,9 @@ def _read(
         found.faults, found.odd_tags = sorted(tagged.faults), tagged.odd_tags
         found.nested, found.notes = tagged.nested, tagged.notes
         return tagged.examples, found
+    if names is READING:
+        form, examples, faults = read_questions(path, reading)
+        return examples, CorpusFindings(str(path), form, faults=faults)
     form, split, faults = read_rows(path, names, None, reading)
     return split.examples, CorpusFindings(str(path), form, faults=faults, notes=split.notes)
 

@@ -34,7 +34,11 @@ QA = ColumnNames(
 )
 
 
-COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA}
+READING = ColumnNames(
+    texts=(("question", "query", "text_a", "问题"), ("context", "passage", "text_b", "文章")),
+    label=("answer", "答案"),
+)
+COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA, "reading": READING}
 """By the name of the task."""
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import NER, QA, ColumnNames
+from kbert_cli.corpus.columns import NER, QA, READING, ColumnNames
 from kbert_cli.corpus.entities import Entity, entities_of
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.reader import read_rows
@@ -68,6 +68,8 @@ def convert_file(
         tagged = read_tagged_file(source, reading)
         done = Converted(form, len(tagged.examples), tagged.faults, notes=tagged.notes)
         lines = _tagged_lines(tagged, form, scheme, done)
+    elif names is READING:
+        raise KbertError("--task reading has no other format to convert to")
     else:
         if form not in _SUFFIXES.values():
             raise KbertError(f"--to {form} is written for --task ner only")

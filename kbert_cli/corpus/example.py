@@ -11,8 +11,11 @@ class Example:
 
     texts: tuple[str, ...]
     label: str | tuple[str, ...] | None = None
-    """A class name; for NER one tag a character of the text; None when unknown."""
+    """A class name; for NER one tag a character of the text; for reading the right answers, any of
+    which will do; None when unknown."""
     group: str | None = None
     """The question id of a question–answer pair."""
     line: int = 0
-    """Line of the file, from 1."""
+    """Line of the file, from 1; in JSON that is one value, the number of the question."""
+    answer_start: int | None = None
+    """Where the first answer begins in the second text, if the file says so."""

@@ -19,7 +19,9 @@ TABLES = ("tsv", "csv", "jsonl")
 """A row a line; for ner the text's characters and tags are separated by blanks."""
 SEQUENCES = ("conll", "cluener", "entities", "brat", "cmeee", "inline")
 """Formats of ner alone."""
-FORMATS = (*TABLES, *SEQUENCES)
+PASSAGES = "squad"
+"""Passages with questions and answers, as SQuAD and CMRC 2018 have them; reading alone."""
+FORMATS = (*TABLES, *SEQUENCES, PASSAGES)
 
 _SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".tsv": "tsv"}
 

@@ -60,10 +60,14 @@ class LineSource:
 
     def head(self) -> list[str]:
         """The first lines, as many as 64 KiB hold whole; undecodable parts are replaced."""
-        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
-        text = codecs.getincrementaldecoder(encoding)("replace").decode(self._head)
+        text = self.beginning()
         lines = text.replace("\r\n", "\n").split("\r" if self._cr else "\n")
         return lines if len(self._head) < _HEAD else lines[:-1]
+
+    def beginning(self) -> str:
+        """The first 64 KiB as text."""
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        return codecs.getincrementaldecoder(encoding)("replace").decode(self._head)
 
     def lines(self) -> Iterator[Line]:
         """All lines; can be asked once for standard input."""

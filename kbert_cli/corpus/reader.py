@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import NER, ColumnNames, Columns
+from kbert_cli.corpus.columns import NER, READING, ColumnNames, Columns
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.formats import TABLES, sniff
+from kbert_cli.corpus.formats import PASSAGES, TABLES, sniff
 from kbert_cli.corpus.lines import LineSource
+from kbert_cli.corpus.passages import (
+    answer_fault,
+    as_reading,
+    is_passages,
+    passages_table,
+    read_passages,
+)
 from kbert_cli.corpus.table import Row, Table, open_table, require_label
 from kbert_cli.corpus.tagged import read_sentences, read_tagged_file
 from kbert_cli.corpus.tags import plain_text
@@ -45,7 +52,31 @@ def read_split(
         found = read_tagged_file(path, reading)
         _refuse(path, [at_line(path, line, fault) for line, fault in found.faults], found.examples)
         return Split(str(path), found.examples, found.notes)
+    if names is READING:
+        return _read_reading(path, reading)
     return _read_table(path, names, texts, reading)
+
+
+def read_questions(
+    path: str | Path, reading: ReadConfig
+) -> tuple[str, list[Example], list[tuple[int, str]]]:
+    """The format of a file of reading, its examples, and what cannot be used with the reason."""
+    source = LineSource(path, reading.encoding)
+    if is_passages(source, reading):
+        return PASSAGES, *read_passages(source)
+    form, split, faults = read_rows(path, READING, 2, reading)
+    examples = []
+    for example in map(as_reading, split.examples):
+        fault = answer_fault(example)
+        faults += [(example.line, fault)] if fault else []
+        examples += [] if fault else [example]
+    return form, examples, faults
+
+
+def _read_reading(path: str | Path, reading: ReadConfig) -> Split:
+    _, examples, faults = read_questions(path, reading)
+    _refuse(path, [at_line(path, line, fault) for line, fault in faults], examples)
+    return Split(str(path), examples)
 
 
 def _read_table(
@@ -169,6 +200,8 @@ def open_unlabelled(
     """
     reading = reading or ReadConfig()
     source = LineSource(path, reading.encoding)
+    if names is READING and is_passages(source, reading):
+        return passages_table(path, source)
     form = reading.format or sniff(path, source.head(), ner=names is NER)
     if form in TABLES:
         known = replace(reading, format=form)

@@ -13,6 +13,7 @@ from torch import nn
 from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import ColumnNames
 from kbert_cli.corpus.example import Example
+from kbert_cli.features import Part
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Prediction:
     """A class name; for NER one tag a character."""
     score: float | None = None
     """Probability of the label; in QA, of the positive label. None for NER."""
+    span: tuple[int, int] | None = None
+    """In reading, the characters of the context that are the answer; the label is empty then."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,9 @@ class Task(Protocol):
     name: str
     columns: ColumnNames
     token_level: bool
-    """Whether every token gets a label; texts are then read in windows, and none is cut."""
+    """Whether targets are one a token."""
+    windowing: str
+    """How a text beyond the length limit is read, see ``Featurizer.parts``."""
     injects_predicate: bool
     """Whether branches hold the predicate unless the user says otherwise."""
     batch_size: int
@@ -68,19 +73,20 @@ class Task(Protocol):
         """Why the model could not be held against this example's label, or None."""
         ...
 
-    def targets(
-        self,
-        label: str | tuple[str, ...] | None,
-        spans: np.ndarray,
-        labels: Sequence[str],
-    ) -> np.ndarray:
-        """int64 targets: [] for a class, [n] for tags; any valid ones when ``label`` is None."""
+    def targets(self, example: Example, part: Part, labels: Sequence[str]) -> np.ndarray:
+        """int64 targets of a part: [] for a class, [n] for tags, [2] for the ends of an answer.
+
+        Any valid ones when the example has no label.
+        """
+        ...
+
+    def loss(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """[]: the loss of a batch, summed over its labels but ``batch.IGNORED`` ones."""
         ...
 
     def build_head(self, width: int, labels: int, config: TrainingConfig) -> nn.Module:
-        """From hidden states [b, n, d], branch ids [b, n] and, where examples are packed, example
-        ids [b, n] and first tokens [e] (``batch.collate_packed``) to logits [b, l] ([e, l]) or
-        [b, n, l].
+        """From hidden states [b, n, d] and ``batch.TreeIds`` to logits: [b, l] ([e, l] where e
+        examples are packed) or [b, n, l].
         """
         ...
 
@@ -90,10 +96,12 @@ class Task(Protocol):
         """What is kept of a batch's logits: probabilities [b, l], or tag ids [b, n]."""
         ...
 
-    def decode(
-        self, summary: np.ndarray, spans: np.ndarray, length: int, labels: Sequence[str]
-    ) -> Prediction:
-        """One example's (or window's) summary as a prediction over ``length`` characters."""
+    def decode(self, summary: np.ndarray, part: Part, labels: Sequence[str]) -> Prediction:
+        """The summary of a part as a prediction for it."""
+        ...
+
+    def join(self, first: Prediction, other: Prediction) -> Prediction:
+        """One prediction from those of two windows, the second behind the first."""
         ...
 
     def score(

@@ -11,12 +11,15 @@ from torch import nn
 from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import CLASSIFICATION
 from kbert_cli.corpus.example import Example
+from kbert_cli.features import WHOLE, Part
 from kbert_cli.tasks.base import Prediction, Scores
+from kbert_cli.tasks.loss import summed_loss
 from kbert_cli.tasks.sentence import SentenceHead, class_scores, class_target, unknown_label
 
 name = "classification"
 columns = CLASSIFICATION
 token_level = False
+windowing = WHOLE
 injects_predicate = True
 batch_size = 32
 scratch_rate = 2e-4
@@ -33,11 +36,12 @@ def label_problem(example: Example, labels: Sequence[str]) -> str | None:
     return unknown_label(example, labels)
 
 
-def targets(
-    label: str | tuple[str, ...] | None, spans: np.ndarray, labels: Sequence[str]
-) -> np.ndarray:
+def targets(example: Example, part: Part, labels: Sequence[str]) -> np.ndarray:
     """[] int64: the label's index."""
-    return class_target(None if label is None else str(label), labels)
+    return class_target(None if example.label is None else str(example.label), labels)
+
+
+loss = summed_loss
 
 
 def build_head(width: int, labels: int, config: TrainingConfig) -> nn.Module:
@@ -50,12 +54,15 @@ def summarize(logits: torch.Tensor, targets: torch.Tensor, labels: Sequence[str]
     return logits.float().softmax(-1)
 
 
-def decode(
-    summary: np.ndarray, spans: np.ndarray, length: int, labels: Sequence[str]
-) -> Prediction:
+def decode(summary: np.ndarray, part: Part, labels: Sequence[str]) -> Prediction:
     """The most probable label; the first in order where several are."""
     best = int(summary.argmax())
     return Prediction(labels[best], float(summary[best]))
+
+
+def join(first: Prediction, other: Prediction) -> Prediction:
+    """There is one window."""
+    raise NotImplementedError
 
 
 def units(examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:

@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from kbert_cli.batch import IGNORED
+from kbert_cli.batch import IGNORED, TreeIds
 from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.entities import OUTSIDE
 from kbert_cli.corpus.example import Example
+from kbert_cli.features import TEXT, Part
 from kbert_cli.tasks.base import Prediction, Scores
 from kbert_cli.tasks.bio import (
     Counts,
@@ -22,10 +23,12 @@ from kbert_cli.tasks.bio import (
     tag_list,
     token_targets,
 )
+from kbert_cli.tasks.loss import summed_loss
 
 name = "ner"
 columns = NER
 token_level = True
+windowing = TEXT
 injects_predicate = False
 batch_size = 16
 scratch_rate = 5e-4
@@ -44,13 +47,15 @@ def label_problem(example: Example, labels: Sequence[str]) -> str | None:
     return f"tags {', '.join(unknown)} do not occur in the training split" if unknown else None
 
 
-def targets(
-    label: str | tuple[str, ...] | None, spans: np.ndarray, labels: Sequence[str]
-) -> np.ndarray:
+def targets(example: Example, part: Part, labels: Sequence[str]) -> np.ndarray:
     """[n] int64, ``batch.IGNORED`` on branches and special tokens."""
-    if label is None:
-        label = (OUTSIDE,) * int(spans.max(initial=0))
-    return token_targets(tuple(label), spans, labels)
+    label = (OUTSIDE,) * part.length
+    if example.label is not None:
+        label = tuple(example.label[part.start : part.start + part.length])
+    return token_targets(label, part.features.spans, labels)
+
+
+loss = summed_loss
 
 
 class TokenHead(nn.Module):
@@ -61,13 +66,7 @@ class TokenHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(
-        self,
-        states: torch.Tensor,
-        branch_ids: torch.Tensor,
-        example_ids: torch.Tensor | None = None,
-        first_tokens: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+    def forward(self, states: torch.Tensor, ids: TreeIds) -> torch.Tensor:
         """States [b, n, d] → logits [b, n, l]; those of branches are never decoded."""
         logits: torch.Tensor = self.output(self.dropout(states))
         return logits
@@ -83,11 +82,14 @@ def summarize(logits: torch.Tensor, targets: torch.Tensor, labels: Sequence[str]
     return best_tags(logits, targets != IGNORED, labels)
 
 
-def decode(
-    summary: np.ndarray, spans: np.ndarray, length: int, labels: Sequence[str]
-) -> Prediction:
+def decode(summary: np.ndarray, part: Part, labels: Sequence[str]) -> Prediction:
     """One tag a character."""
-    return Prediction(character_tags(summary, spans, length, labels))
+    return Prediction(character_tags(summary, part.features.spans, part.length, labels))
+
+
+def join(first: Prediction, other: Prediction) -> Prediction:
+    """The tags of both windows."""
+    return Prediction((*first.label, *other.label))
 
 
 def units(examples: Sequence[Example], predictions: Sequence[Prediction]) -> np.ndarray:

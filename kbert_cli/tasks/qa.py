@@ -8,6 +8,7 @@ import numpy as np
 
 from kbert_cli.corpus.columns import QA
 from kbert_cli.corpus.example import Example
+from kbert_cli.features import Part
 from kbert_cli.tasks import classification
 from kbert_cli.tasks.base import Prediction, Scores
 from kbert_cli.tasks.ranking import rank_answers, reciprocal_ranks
@@ -16,6 +17,7 @@ from kbert_cli.tasks.sentence import class_scores
 name = "qa"
 columns = QA
 token_level = False
+windowing = classification.windowing
 injects_predicate = True
 batch_size = 32
 scratch_rate = classification.scratch_rate
@@ -38,13 +40,13 @@ def label_problem(example: Example, labels: Sequence[str]) -> str | None:
 
 # A pair of texts with two classes: head, targets and probabilities are classification's.
 targets = classification.targets
+loss = classification.loss
+join = classification.join
 build_head = classification.build_head
 summarize = classification.summarize
 
 
-def decode(
-    summary: np.ndarray, spans: np.ndarray, length: int, labels: Sequence[str]
-) -> Prediction:
+def decode(summary: np.ndarray, part: Part, labels: Sequence[str]) -> Prediction:
     """The label, and the probability that the answer is right."""
     return Prediction(labels[int(summary.argmax())], float(summary[labels.index(POSITIVE)]))
 

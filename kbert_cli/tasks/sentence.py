@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from kbert_cli.batch import TreeIds
 from kbert_cli.config import TrainingConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.tasks.base import Scores
@@ -23,14 +24,9 @@ class SentenceHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(width, labels)
 
-    def forward(
-        self,
-        states: torch.Tensor,
-        branch_ids: torch.Tensor,
-        example_ids: torch.Tensor | None = None,
-        first_tokens: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """States [b, n, d] and branch ids [b, n] → logits [b, l]; packed, [e, l]."""
+    def forward(self, states: torch.Tensor, ids: TreeIds) -> torch.Tensor:
+        """States [b, n, d] → logits [b, l]; packed, [e, l]."""
+        branch_ids, _, example_ids, first_tokens = ids
         if self.mean:
             pooled = (
                 trunk_mean(states, branch_ids)
