@@ -89,11 +89,11 @@ def cover(
         cut = seen.layout.truncated_characters > 0
         counts.update(
             texts=1,
-            with_mention=bool(found),
+            with_mention=int(bool(found)),
             mentions=len(found),
             branches=len(branches),
-            over_length=cut or bool(seen.layout.dropped_branches),
-            truncated=cut,
+            over_length=int(cut or bool(seen.layout.dropped_branches)),
+            truncated=int(cut),
             tokens=len(seen.layout),
         )
         on_text()

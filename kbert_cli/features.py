@@ -145,9 +145,14 @@ class Featurizer:
         return question if len(pieces.ids) <= limit else question[: pieces.ends[limit - 1]]
 
     def _overlapping(self, question: str, context: str) -> Iterator[tuple[int, int]]:
-        """Character spans of a context, each of which fits beside the question."""
+        """Character spans of a context, each of which fits beside the question.
+
+        A quarter of the room is left to branches, with or without a graph: runs with and without
+        one then read the same windows.
+        """
         pieces = self._encode(context)
-        room = self._injection.max_length - 3 - len(self._encode(question).ids)
+        left = self._injection.max_length - 3 - len(self._encode(question).ids)
+        room = max(1, left * 3 // 4)
         count = len(pieces.ids)
         first = 0
         while count - first > room:

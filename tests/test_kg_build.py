@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -23,6 +24,7 @@ from kbert_cli.kg.build import build_graph
 from kbert_cli.kg.catalog import open_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.graph import MemoryGraph, MergedGraph
+from kbert_cli.kg.manifest import _seal
 from kbert_cli.kg.select import select_triples
 from kbert_cli.kg.settings import BuildSettings
 from kbert_cli.kg.sources import SourceFormat
@@ -283,7 +285,9 @@ def flip(path):
 
 
 def edit(path, **changes):
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes))
+    # Sealed again, as somebody who knows how would.
+    value = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps(value | {"seal": _seal(value)}))
 
 
 def test_verify_looks_at_the_content_whatever_the_times_say(kbert, tmp_path):
@@ -466,3 +470,130 @@ def test_coverage_reads_tables_as_what_they_are(kbert, tmp_path):
         found = kbert("kg", "coverage", "kg.spo", source[0], "--json", **source[1])
         figures = json.loads(found.stdout)
         assert (figures["texts"], figures["with_mention"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reasons"),
+    [
+        ("a.spo", "高血压\0甲\t类别\t疾病\n头痛\t类别\t症状\n", {1: "a NUL character"}),
+        ("a.nt", '<a> <b> "\\U00110000" .\n<a> <b> "c" .\n', {1: "stands for no character"}),
+        ("b.nt", '<a> <b> "\\uD800" .\n<a> <b> "c" .\n', {1: "half of a character"}),
+        (
+            "a.jsonl",
+            '{"s": "a", "p": "b", "o": []}\n{"s": "a", "p": "b", "o": true}\n'
+            '{"s": "a", "p": "b", "o": 1e400}\n{"s": "a", "p": "b", "o": "\\ud800"}\n'
+            + "[" * 100_000
+            + '\n{"s": "a", "p": "b", "o": 1}\n',
+            {1: "is empty", 2: "text or numbers", 3: "text or numbers", 4: "half", 5: "no JSON"},
+        ),
+        (
+            "a.csv",
+            '实体,属性,值\na,b,c\nd,e\nf,g,"h\ni,j,k\n',
+            {3: "2 columns", 4: "no csv: unexpected end of data (lines 4 to 5)"},
+        ),
+    ],
+)
+def test_rows_that_no_text_can_be_are_named(kbert, tmp_path, name, content, reasons):
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    done = kbert("kg", "check", name, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)[0]
+    rejected = {one["line"]: one["reason"] for one in found["first_rejected"]}
+    assert list(rejected) == list(reasons)
+    assert all(reasons[line] in reason for line, reason in rejected.items())
+    built = kbert("kg", "build", name, "--output", "g", "--json")
+    counts = json.loads(built.stdout)
+    assert (counts["triples"], counts["rejected"]) == (1, len(reasons))
+
+
+def test_force_replaces_graphs_and_nothing_else(kbert, tmp_path):
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("x", encoding="utf-8")
+    for place in ("precious", "kg.spo"):
+        done = kbert("kg", "build", "kg.spo", "--output", place, "--force")
+        assert (done.returncode, "is no graph" in done.stderr) == (1, True)
+    assert (precious / "thesis.txt").read_text(encoding="utf-8") == "x"
+    assert kbert("kg", "build", "kg.spo", "--output", "g").returncode == 0
+    assert kbert("kg", "build", "kg.spo", "--output", "g", "--force").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["none", "-", "a\nb", "长" * 100, "a/b"])
+def test_names_that_would_be_unreachable_are_refused(kbert, tmp_path, name):
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    done = kbert("kg", "build", "kg.spo", "--name", name)
+    assert (done.returncode, "cannot be the name of a graph" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "change", [{"longest_name": 0}, {"files": {"x": {}}}, {"counts": []}, {"version": "1"}]
+)
+def test_a_manifest_that_was_changed_is_refused_and_the_others_listed(kbert, tmp_path, change):
+    home = {"KBERT_HOME": str(tmp_path / "home")}
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    for name in ("good", "bad"):
+        assert kbert("kg", "build", "kg.spo", "--name", name, **home).returncode == 0
+    path = tmp_path / "home/graphs/bad/manifest.json"
+    value = json.loads(path.read_text(encoding="utf-8")) | change
+    path.write_text(json.dumps(value), encoding="utf-8")
+    for command in ("info", "verify"):
+        done = kbert("kg", command, "bad", **home)
+        assert done.returncode == 1
+        assert "bug" not in done.stderr
+    listed = kbert("kg", "list", **home)
+    assert (listed.returncode, "good" in listed.stdout) == (0, True)
+    assert "Warning" in listed.stderr
+
+
+def test_a_damaged_cache_is_compiled_anew(kbert, tmp_path):
+    home = {"KBERT_HOME": str(tmp_path / "home")}
+    first = kbert("kg", "show", "medical", "高血压", **home)
+    for path in (tmp_path / "home/compiled").glob("*/triples.records"):
+        path.write_bytes(b"x")
+    again = kbert("kg", "show", "medical", "高血压", **home)
+    assert again.stdout == first.stdout
+    assert "compiling it anew" in again.stderr
+
+
+def test_pipes_are_read_and_an_empty_graph_is_said(kbert, tmp_path):
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text("头痛\t类别\t症状\n", "utf-8"))
+    writer.start()
+    done = kbert("kg", "build", "pipe", "--output", "g", "--json")
+    writer.join()
+    assert json.loads(done.stdout)["triples"] == 1
+    hung = kbert("inspect-tree", "头痛", "--kg", "pipe")
+    assert (hung.returncode, "is no regular file" in hung.stderr) == (1, True)
+    (tmp_path / "empty.spo").write_text("", encoding="utf-8")
+    empty = kbert("kg", "build", "empty.spo", "--output", "e")
+    assert "the graph is empty" in empty.stderr
+    assert kbert("kg", "check", "").returncode == 1
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "rot13", "nonsense"])
+def test_encodings_that_are_none_are_refused(kbert, tmp_path, encoding):
+    (tmp_path / "kg.spo").write_text("头痛\t类别\t症状\n", encoding="utf-8")
+    done = kbert("kg", "build", "kg.spo", "--output", "g", "--encoding", encoding)
+    assert (done.returncode, "is not known to Python" in done.stderr) == (1, True)
+
+
+def test_the_encoding_that_would_fit_is_named(kbert, tmp_path):
+    text = "高血压\t类别\t疾病\n我的头痛\t是\t这个症状\n" * 5
+    for encoding, named in (("gbk", "gb18030"), ("utf-16", "utf-16")):
+        (tmp_path / "kg.spo").write_bytes(text.encode(encoding))
+        done = kbert("kg", "build", "kg.spo", "--output", "g")
+        assert (done.returncode, f"--encoding {named}" in done.stderr) == (1, True)
+        alias = {"gbk": "GBK", "utf-16": "U16"}[encoding]
+        good = kbert("kg", "build", "kg.spo", "--output", encoding, "--encoding", alias, "--json")
+        assert json.loads(good.stdout)["triples"] == 2
+
+
+def test_arguments_are_utf8_whatever_the_locale(kbert):
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = kbert("inspect-tree", "高血压", "-q", "--format", "json", **plain)
+    assert json.loads(done.stdout)["text"] == "高血压"
+    bad = kbert("inspect-tree", b"\xff".decode("utf-8", "surrogateescape"))
+    assert (bad.returncode, "is not UTF-8" in bad.stderr) == (1, True)

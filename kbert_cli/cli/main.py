@@ -55,6 +55,16 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+def _decoded(argument: str) -> str:
+    """An argument as UTF-8, whatever the locale made of it."""
+    if argument.isascii() or not any("\ud800" <= char <= "\udfff" for char in argument):
+        return argument
+    try:
+        return os.fsencode(argument).decode()
+    except UnicodeDecodeError:
+        raise KbertError(f"an argument is not UTF-8: {os.fsencode(argument)!r}") from None
+
+
 def run(arguments: list[str]) -> int:
     """Run the command line and give its exit status; no traceback reaches the user."""
     # UTF-8 whatever the locale says: texts are Chinese.
@@ -62,6 +72,7 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        arguments = [_decoded(argument) for argument in arguments]
         status = cli.main(arguments, prog_name="kbert", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.ClickException as error:

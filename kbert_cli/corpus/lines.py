@@ -34,13 +34,7 @@ class LineSource:
             KbertError: the file cannot be read, or the encoding has no such name.
         """
         self.path = str(path)
-        try:
-            self.encoding = codecs.lookup(encoding).name
-        except LookupError:
-            raise KbertError(
-                f"--encoding {encoding!r} is not known to Python",
-                "Common ones: utf-8, gb18030, gbk, big5, utf-16.",
-            ) from None
+        self.encoding = text_encoding(encoding)
         self._stream: IO[bytes] | None = None
         with _named(self.path):
             if self.path == STDIN:
@@ -125,8 +119,27 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
         yield rest
 
 
+def text_encoding(name: str) -> str:
+    """Python's own name of a text encoding.
+
+    Raises:
+        KbertError: there is none of that name.
+    """
+    try:
+        if "a".encode(name).decode(name) == "a":
+            return codecs.lookup(name).name
+    except (LookupError, ValueError, TypeError, AttributeError):
+        pass
+    raise KbertError(
+        f"--encoding {name!r} is not known to Python",
+        "Common ones: utf-8, gb18030, gbk, big5, utf-16.",
+    )
+
+
 def likely_encoding(raw: bytes) -> str | None:
     """The encoding in which bytes read as Chinese, if there is one; for messages, not decisions."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
     best, share = None, 0.02
     for encoding in ("gb18030", "big5", "utf-16-le", "utf-16-be"):
         text = codecs.getincrementaldecoder(encoding)("replace").decode(raw)

@@ -25,7 +25,7 @@ from kbert_cli.kg.compiled import (
     TRIPLES,
 )
 from kbert_cli.kg.keys import folded_key, simplified_table
-from kbert_cli.kg.manifest import Manifest, is_compiled
+from kbert_cli.kg.manifest import Manifest, is_compiled, read_manifest
 from kbert_cli.kg.settings import BuildSettings, triple_filter
 from kbert_cli.kg.sources import COMPRESSIONS, read_source_lines
 from kbert_cli.kg.table import Table
@@ -63,6 +63,10 @@ def build_graph(
         raise KbertError(
             f"{folder} exists already", "Name another one, or replace it with --force."
         )
+    if folder.exists() and not (is_compiled(folder) or _is_empty(folder)):
+        raise KbertError(
+            f"{folder} is no graph, and --force replaces graphs only", "Name another place."
+        )
     with named_output_errors(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         _remove_dead_builds(folder.parent)
@@ -76,19 +80,28 @@ def build_graph(
                 work.replace(folder)
                 shutil.rmtree(old)
             else:
-                _put(work, folder)
+                _put(work, folder, manifest)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return manifest
 
 
-def _put(work: Path, folder: Path) -> None:
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _put(work: Path, folder: Path, manifest: Manifest) -> None:
     try:
         work.replace(folder)
     except OSError:
-        # Another process compiled the same sources meanwhile: its graph is as good.
         if not is_compiled(folder):
             raise
+        # Another process was here meanwhile; the graph of the same sources is as good.
+        if read_manifest(folder).content_hash != manifest.content_hash:
+            raise KbertError(
+                f"another process has built another graph in {folder} meanwhile",
+                "Name another one, or replace it with --force.",
+            ) from None
 
 
 def _remove_dead_builds(parent: Path) -> None:
@@ -155,6 +168,8 @@ class _Builder:
                 "predicates": len(self._predicates),
                 "duplicates": done.duplicates,
                 "self_loops": sum(report.self_loops for report in reports),
+                "filtered": sum(report.filtered for report in reports),
+                "rejected": sum(report.rejected_count for report in reports),
                 "capped": done.capped,
             }
             digests = [done.digest]
@@ -247,7 +262,7 @@ class _Builder:
                 cells = [cell.strip(BLANKS) for cell in line.split("\t")]
                 if not any(cells):
                     continue
-                if len(cells) < 2 or not all(cells[:2]):
+                if len(cells) < 2 or not all(cells[:2]) or "\0" in line:
                     raise KbertError(
                         f"{self._aliases}:{number}: a mention table has two columns, mention and "
                         "entity, separated by a tab"

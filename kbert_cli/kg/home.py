@@ -8,13 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from kbert_cli.config import NO_GRAPH
 from kbert_cli.errors import KbertError
-from kbert_cli.files import made_writable, write_json
+from kbert_cli.files import STDIN, made_writable, write_json
 from kbert_cli.kg.build import build_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.manifest import VERSION, is_compiled, sha256_of
@@ -25,16 +27,25 @@ from kbert_cli.version import __version__
 _NAMED, _CACHED, _SEEN = "graphs", "compiled", "seen"
 
 
+_LONGEST_NAME = 200
+
+
 def named_folder(name: str) -> Path:
     """Where the graph ``name`` is, or would be.
 
     Raises:
         KbertError: this cannot be a name.
     """
-    if not name or name in (".", "..") or set(name) & set('/\\\0:*?"<>|') or name.startswith("."):
+    if (
+        name in ("", ".", "..", NO_GRAPH, STDIN)
+        or len(name.encode()) > _LONGEST_NAME
+        or not name.isprintable()
+        or set(name) & set('/\\\0:*?"<>|')
+        or name.startswith(".")
+    ):
         raise KbertError(
             f"{name!r} cannot be the name of a graph",
-            "A name has no slash or other sign that a file's name cannot have.",
+            "A name is short, printable, not none, and has no sign that a file's name cannot have.",
         )
     return _home() / _NAMED / name
 
@@ -86,7 +97,14 @@ def open_source_graph(files: Sequence[Path], reporter: Reporter) -> CompiledGrap
             reporter.note(f"{shown}: compiling this graph, once; it is kept in {home / _CACHED}")
             build_graph(list(files), folder, BuildSettings(), reporter)
         write_json(seen, key)
-    return CompiledGraph(home / _CACHED / key)
+    try:
+        return CompiledGraph(home / _CACHED / key)
+    except KbertError as error:
+        # What kbert made it can make again.
+        reporter.warn(f"{error.what}; compiling it anew")
+        shutil.rmtree(home / _CACHED / key, ignore_errors=True)
+        build_graph(list(files), home / _CACHED / key, BuildSettings(), reporter)
+        return CompiledGraph(home / _CACHED / key)
 
 
 def _remembered(seen: Path) -> str | None:
@@ -104,6 +122,10 @@ def _signature(files: Sequence[Path]) -> str:
             status = file.stat()
         except OSError as error:
             raise KbertError(f"cannot read {file}: {error.strerror}") from None
+        if not file.is_file():
+            raise KbertError(
+                f"{file} is no regular file", "Compile it first: kbert kg build FILE --name NAME"
+            )
         parts.append(f"{file.resolve()}\t{status.st_size}\t{status.st_mtime_ns}")
     return _digest([f"{VERSION} {__version__}", *parts])
 

@@ -15,7 +15,7 @@ from kbert_cli.files import read_json, write_json
 from kbert_cli.kg.triples import ReadReport, RejectedLine
 
 MANIFEST, STAMP = "manifest.json", "verified.json"
-FORMAT, VERSION = "kbert-graph", 1
+FORMAT, VERSION = "kbert-graph", 2
 
 
 @dataclass
@@ -35,6 +35,8 @@ class Manifest:
     """Name → bytes and sha256."""
     format: str = FORMAT
     version: int = VERSION
+    seal: str = ""
+    """Hash of all the rest."""
 
     def write(self, folder: Path) -> None:
         """Hash the files and write manifest and stamp."""
@@ -43,6 +45,7 @@ class Manifest:
             for path in sorted(folder.iterdir())
             if path.is_file() and path.name not in (MANIFEST, STAMP)
         }
+        self.seal = _seal(asdict(self))
         write_json(folder / MANIFEST, asdict(self))
         write_stamp(folder, self)
 
@@ -62,6 +65,8 @@ def read_manifest(folder: Path) -> Manifest:
             f"format {VERSION}",
             _REBUILD,
         )
+    if value.get("seal") != _seal(value):
+        raise KbertError(f"{folder / MANIFEST} is damaged: it was changed by hand", _REBUILD)
     try:
         value["sources"] = [
             ReadReport(**{**one, "rejected": [RejectedLine(**bad) for bad in one["rejected"]]})
@@ -73,6 +78,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 _REBUILD = "Build it anew with `kbert kg build SOURCE --name NAME`."
+
+
+def _seal(value: dict[str, Any]) -> str:
+    rest = json.dumps({**value, "seal": ""}, sort_keys=True)
+    return hashlib.sha256(rest.encode()).hexdigest()
 
 
 def is_compiled(folder: Path) -> bool:

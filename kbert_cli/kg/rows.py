@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from kbert_cli.errors import KbertError, at_line
+from kbert_cli.errors import KbertError
 from kbert_cli.files import BLANKS
 from kbert_cli.kg.sources import SourceFormat, read_source_lines
 
@@ -39,7 +40,7 @@ def read_rows(
     lines = read_source_lines(path, source.encoding, on_bytes)
     match source.of(path):
         case "csv":
-            return _csv_rows(path, lines, source, on_header)
+            return _csv_rows(lines, source, on_header)
         case "nt":
             return _nt_rows(lines)
         case "jsonl":
@@ -94,7 +95,6 @@ def header_order(cells: Sequence[str]) -> list[int] | None:
 
 
 def _csv_rows(
-    path: str | Path,
     lines: Iterable[tuple[int, str]],
     source: SourceFormat,
     on_header: Callable[[str], None],
@@ -110,23 +110,29 @@ def _csv_rows(
     delimiter = source.delimiter or ","
     if len(delimiter) != 1:
         raise KbertError(f"--delimiter {delimiter!r}: csv takes one character")
-    reader = csv.reader(feed(), delimiter=delimiter)
+    reader = csv.reader(feed(), delimiter=delimiter, strict=True)
     order, width = _order(source.columns), len(source.columns or CELLS)
     first = True
-    try:
-        for cells in reader:
-            found = header_order(cells) if first else None
-            if found:
-                on_header(delimiter.join(cells))
-                order, width = order or found, len(cells)
-            elif cells:
-                if len(cells) == width:
-                    yield numbers[0], [cells[at] for at in order] if order else cells
-                else:
-                    yield numbers[0], f"{len(cells)} columns, expected {width}"
-            first = False
-    except csv.Error as error:
-        raise KbertError(at_line(path, numbers[0], f"no csv: {error}")) from None
+    while True:
+        begin = numbers[0] + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            lines_lost = f" (lines {begin} to {numbers[0]})" if numbers[0] > begin else ""
+            yield begin, f"no csv: {error}{lines_lost}"
+            continue
+        found = header_order(cells) if first else None
+        if found:
+            on_header(delimiter.join(cells))
+            order, width = order or found, len(cells)
+        elif cells:
+            if len(cells) == width:
+                yield begin, [cells[at] for at in order] if order else cells
+            else:
+                yield begin, f"{len(cells)} columns, expected {width}"
+        first = False
 
 
 _NT = re.compile(
@@ -146,7 +152,24 @@ def _nt_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
             yield number, 'no N-Triples statement: <subject> <predicate> <object or "text"> .'
             continue
         subject, predicate, value = match.groups()
-        yield number, (_local(subject), _local(predicate), _term(value))
+        try:
+            row = (_local(subject), _local(predicate), _term(value))
+        except ValueError:
+            yield number, "an escape that stands for no character"
+            continue
+        yield number, row if _is_text(row) else _NO_TEXT
+
+
+_NO_TEXT = "half of a character (a surrogate)"
+
+
+def _is_text(row: Iterable[str]) -> bool:
+    """Whether escapes left nothing that UTF-8 cannot hold."""
+    try:
+        "".join(row).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _term(value: str) -> str:
@@ -167,13 +190,20 @@ def _local(iri: str) -> str:
     return unquote(re.split(r"[/#]", path)[-1]).replace("_", " ")
 
 
+def _is_plain(cell: object) -> bool:
+    """Text or a finite number."""
+    if isinstance(cell, float):
+        return math.isfinite(cell)
+    return isinstance(cell, (str, int)) and not isinstance(cell, bool)
+
+
 def _jsonl_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
     for number, line in lines:
         if not line.strip(BLANKS):
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield number, f"no JSON: {error}"
             continue
         if not isinstance(value, dict):
@@ -184,9 +214,12 @@ def _jsonl_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
             yield number, "an object needs subject, predicate and object (or s, p, o)"
             continue
         many = cells["object"] if isinstance(cells["object"], list) else [cells["object"]]
+        if not many:
+            yield number, "the list of objects is empty"
         for one in many:
             row = (cells["subject"], cells["predicate"], one)
-            if all(isinstance(cell, (str, int, float)) for cell in row):
-                yield number, [str(cell) for cell in row]
+            if all(map(_is_plain, row)):
+                found = [str(cell) for cell in row]
+                yield number, found if _is_text(found) else _NO_TEXT
             else:
                 yield number, "subject, predicate and object must be text or numbers"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from kbert_cli.corpus.lines import likely_encoding, text_encoding
 from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import STDIN
 
@@ -43,10 +44,7 @@ class SourceFormat:
                 f"--columns is {','.join(self.columns)!r}; it must name s, p and o once each",
                 "For example s,o,p; - skips a column.",
             )
-        try:
-            "".encode(self.encoding)
-        except LookupError:
-            raise KbertError(f"--encoding {self.encoding!r} is not known to Python") from None
+        object.__setattr__(self, "encoding", text_encoding(self.encoding))
 
     def of(self, path: str | Path) -> str:
         """The format of one file."""
@@ -67,7 +65,8 @@ def open_source(path: str | Path) -> Iterator[tuple[IO[bytes], Callable[[], int]
         return
     try:
         with open(path, "rb") as raw:
-            yield _unpacked(raw, path), raw.tell
+            # A pipe has no place to tell.
+            yield _unpacked(raw, path), raw.tell if raw.seekable() else lambda: 0
     except OSError as error:
         reason = error.strerror or str(error)
         raise KbertError(f"cannot read {path}: {reason}") from None
@@ -94,6 +93,14 @@ def _unpacked(raw: IO[bytes], path: str | Path) -> IO[bytes]:
     return raw
 
 
+def _beginning(path: str | Path) -> bytes:
+    """A plain file's first bytes, for a guess at its encoding."""
+    if not Path(path).is_file() or Path(path).suffix in COMPRESSIONS:
+        return b""
+    with open(path, "rb") as stream:
+        return stream.read(1 << 16)
+
+
 def read_source_lines(
     path: str | Path, encoding: str, on_bytes: Callable[[int], None] = lambda _: None
 ) -> Iterator[tuple[int, str]]:
@@ -103,8 +110,8 @@ def read_source_lines(
         KbertError: it cannot be read or decoded (names the line).
     """
     number = before = 0
-    plain = encoding.casefold().replace("_", "-") in ("utf-8", "utf8")
-    wide = encoding.casefold().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
+    plain = encoding == "utf-8"
+    wide = encoding.startswith(("utf-16", "utf-32"))
     try:
         with open_source(path) as (stream, tell):
             lines: Iterable[Any] = (
@@ -124,7 +131,13 @@ def read_source_lines(
         byte = ""
         if isinstance(error, UnicodeDecodeError):
             byte = f" (byte 0x{error.object[error.start]:02x})"
+        likely = likely_encoding(_beginning(path))
+        known = (
+            f"It looks like {likely}: --encoding {likely}."
+            if likely
+            else "For example --encoding gb18030."
+        )
         raise KbertError(
             at_line(path, number + wide, f"not {encoding.upper()}{byte}"),
-            f"Name its encoding: kbert kg build {path} --encoding gb18030 --name NAME",
+            f"Name its encoding. {known}",
         ) from None

@@ -90,6 +90,9 @@ def read_triples(
             empty = [name for name, cell in zip(CELLS, row, strict=True) if not cell.strip(BLANKS)]
             report.reject(number, f"empty {empty[0]}")
             continue
+        if "\0" in subject or "\0" in predicate or "\0" in value:
+            report.reject(number, "a NUL character")
+            continue
         if "\n" in value or "\t" in value or "\n" in subject or "\t" in subject:
             subject, value = " ".join(subject.split()), " ".join(value.split())
         # Few predicates, many triples: one string object each.
@@ -98,6 +101,8 @@ def read_triples(
 
 def source_files(path: str | Path) -> list[Path]:
     """The files that ``path`` stands for: itself (``-`` too), or a folder's .spo in name order."""
+    if not str(path):
+        raise KbertError("a source has no name", "Name a file, a folder of .spo files, or -.")
     path = Path(path)
     if not path.is_dir():
         return [path]

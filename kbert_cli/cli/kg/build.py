@@ -93,6 +93,8 @@ def build(
                 f"{report.path}: {report.rejected_count:,} lines hold no triple, the first is line "
                 f"{first.line}: {first.reason}"
             )
+    if not manifest.counts["triples"]:
+        reporter.warn("the graph is empty: no row is a triple that the filters keep")
     if as_json:
         print_json({"folder": str(folder), **manifest.counts, "hash": manifest.content_hash})
         return

@@ -35,6 +35,9 @@ def check(source_path: str, source: SourceFormat, strict: bool, as_json: bool, q
     else:
         for found in findings:
             _print_findings(found)
+    hopeless = [found.path for found in findings if found.rows and found.rejected == found.rows]
+    if hopeless:
+        raise KbertError(f"{', '.join(hopeless)}: no row is a triple")
     dirty = [found.path for found in findings if not found.clean]
     if strict and dirty:
         raise KbertError(f"--strict: {', '.join(dirty)}: not every row is a new triple")

@@ -23,7 +23,13 @@ from kbert_cli.kg.manifest import is_compiled, read_manifest, verify
 def list_graphs(as_json: bool) -> None:
     """List the graphs that have names: bundled ones, and those that kg build made."""
     cards = bundled_graphs().values()
-    built = {name: read_manifest(named_folder(name)) for name in named_graphs()}
+    built = {}
+    for name in named_graphs():
+        try:
+            built[name] = read_manifest(named_folder(name))
+        except KbertError as error:
+            # One damaged graph does not hide the others.
+            ConsoleReporter().warn(error.what)
     if as_json:
         print_json(
             [
