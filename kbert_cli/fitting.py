@@ -50,8 +50,8 @@ def run_training(
     checkpoint = newest_checkpoint(folder / CHECKPOINTS, reporter.warn)
     if checkpoint is not None:
         reporter.note(f"going on from step {steps_of(checkpoint):,} of {plan.steps:,}")
-    for warning in _too_small(plan.steps, len(corpus.dev)):
-        reporter.warn(warning)
+    for advice in _too_small(plan.steps, len(corpus.dev)):
+        reporter.note(advice)
     arguments = training_arguments(
         training,
         engine,
