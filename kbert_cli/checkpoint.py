@@ -70,7 +70,34 @@ def read_record(folder: str | Path) -> RunRecord:
         labels, graph_hash = tuple(value.pop("labels")), value.pop("graph_hash")
     except (KeyError, AttributeError, TypeError):
         raise KbertError(f"{path} was not written by kbert, or is damaged") from None
+    if not (
+        isinstance(texts, int)
+        and labels
+        and all(isinstance(label, str) for label in labels)
+        and isinstance(graph_hash, str)
+    ):
+        raise KbertError(f"{path} is damaged: labels, texts or graph_hash are not what they were")
     return RunRecord(FinetuneConfig.from_dict(value), labels, texts, graph_hash, version)
+
+
+def require_complete(folder: str | Path) -> None:
+    """Raise KbertError when a run has not ended, or lacks a file that it was written with.
+
+    What is there could be a mixture of two runs, or predict with another tokenizer.
+    """
+    folder = Path(folder)
+    if not (folder / METRICS).is_file():
+        raise KbertError(
+            f"the run in {folder} did not end: it has no {METRICS}",
+            "Go on with it: kbert finetune … --resume.",
+        )
+    needed = [folder / HEAD, *(folder / ENCODER / name for name in _ENCODER_FILES)]
+    missing = [str(path) for path in needed if not path.is_file()]
+    if missing:
+        raise KbertError(f"the run folder lacks {', '.join(missing)}", "Train anew.")
+
+
+_ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
 def newest_run(runs: Path = RUNS) -> Path:

@@ -137,10 +137,7 @@ def _finished(run: Path) -> FinetuneConfig | None:
 
 def _results(arms: Sequence[Arm], seeds: Sequence[int], folder: Path) -> list[ArmResult]:
     units = {
-        arm.name: [
-            np.load(folder / arm.name / f"seed-{seed}" / UNITS, allow_pickle=False)
-            for seed in seeds
-        ]
+        arm.name: [_units(folder / arm.name / f"seed-{seed}" / UNITS) for seed in seeds]
         for arm in arms
     }
     results = []
@@ -163,6 +160,16 @@ def _results(arms: Sequence[Arm], seeds: Sequence[int], folder: Path) -> list[Ar
             )
         )
     return results
+
+
+def _units(path: Path) -> np.ndarray:
+    try:
+        units: np.ndarray = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        units = np.empty(0)
+    if units.ndim != 2 or units.shape[1] != 2:
+        raise KbertError(f"{path} is damaged", "Delete that run's folder; it will be run again.")
+    return units
 
 
 def _difference(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbert_cli.errors import KbertError
+from kbert_cli.registry import METHODS, TASKS
 
 NO_GRAPH = "none"
 DEFAULT_ENCODER = "mini-zh"
@@ -80,7 +81,10 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         _raise_all(
-            None if self.epochs > 0 else f"--epochs is {self.epochs}; it must be above 0",
+            None if 0 < self.epochs < 1e6 else f"--epochs is {self.epochs}; it must be above 0",
+            None
+            if 0 <= self.weight_decay < 1
+            else f"--weight-decay is {self.weight_decay}; it must be at least 0 and below 1",
             None if self.batch_size is None else _at_least("--batch-size", self.batch_size, 1),
             None
             if self.learning_rate is None or 0 < self.learning_rate < 1
@@ -92,7 +96,9 @@ class TrainingConfig:
             None
             if self.pooling in (None, *POOLINGS)
             else f"--pooling is {self.pooling!r}; it must be one of {', '.join(POOLINGS)}",
-            _at_least("--seed", self.seed, 0),
+            None
+            if 0 <= self.seed < 1 << 32
+            else f"--seed is {self.seed}; it must be at least 0 and below 2^32",
             None
             if self.precision in PRECISIONS
             else f"--precision is {self.precision!r}; it must be one of {', '.join(PRECISIONS)}",
@@ -231,7 +237,12 @@ class PretrainConfig:
             _at_least("--short-length", self.short_length, 8),
             _at_least("--max-length", self.max_length, self.short_length),
             _at_least("--tokens-per-batch", self.tokens_per_batch, self.max_length),
-            _at_least("--seed", self.seed, 0),
+            None
+            if 0 <= self.seed < 1 << 32
+            else f"--seed is {self.seed}; it must be at least 0 and below 2^32",
+            None
+            if 0 <= self.weight_decay < 1
+            else f"--weight-decay is {self.weight_decay}; it must be at least 0 and below 1",
             None if 0 <= self.short_share <= 1 else f"--short-share is {self.short_share}; {share}",
             None if 0 <= self.warmup <= 1 else f"--warmup is {self.warmup}; {share}",
             None
@@ -274,6 +285,13 @@ class FinetuneConfig:
     def __post_init__(self) -> None:
         alone = NO_GRAPH not in self.kg or len(self.kg) == 1
         _raise_all(
+            None
+            if self.task in TASKS
+            else f"--task is {self.task!r}; it must be one of {', '.join(TASKS)}",
+            None
+            if self.method in METHODS
+            else f"--method is {self.method!r}; it must be one of {', '.join(METHODS)}",
+            None if all(isinstance(one, str) for one in self.kg) else "--kg is no list of names",
             None if alone else f"--kg none stands alone; given: {', '.join(self.kg)}",
             None if self.kg else "--kg is missing",
         )
@@ -296,7 +314,7 @@ class FinetuneConfig:
             value["training"] = TrainingConfig(**value["training"])
             value["reading"] = ReadConfig(**value.get("reading", {}))
             return cls(**value)
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise KbertError(f"config.json does not fit this version of kbert: {error}") from None
 
 

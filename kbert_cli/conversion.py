@@ -124,12 +124,13 @@ def _load(path: Path) -> Weights:
         raise KbertError(f"cannot read {path}: {error.strerror or error}") from None
     # A damaged file raises whatever the unpickler stumbles over, struct.error among it.
     except Exception as error:
+        first = next(iter(str(error).splitlines()), type(error).__name__)
         raise KbertError(
-            f"{path} is no file of plain tensors: {str(error).splitlines()[0]}",
+            f"{path} is no file of plain tensors: {first}",
             "Only tensors are read, because anything else in such a file could run code.",
         ) from None
     if not isinstance(value, dict) or not all(
-        isinstance(one, torch.Tensor) for one in value.values()
+        isinstance(key, str) and isinstance(one, torch.Tensor) for key, one in value.items()
     ):
         raise KbertError(f"{path} holds something else than named tensors")
     # What several GPUs wrote has the wrapper's name before each key.

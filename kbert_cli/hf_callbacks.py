@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback
+
+from kbert_cli.errors import KbertError
 
 DEV_METRIC = "primary"
 
@@ -46,6 +49,11 @@ class ProgressAndLog(TrainerCallback):
         figures = {"step": state.global_step, **(logs or {})}
         if self._epoch_at is not None:
             figures["epoch"] = round(self._epoch_at(state.global_step), 4)
+        if not math.isfinite(float(figures.get("loss", 0.0))):
+            raise KbertError(
+                f"the loss is {figures['loss']} at step {state.global_step}: the weights are lost",
+                "A smaller --learning-rate, a longer --warmup or --precision fp32 helps.",
+            )
         if "loss" in figures:
             self._text = f"loss {float(figures['loss']):.3f}"
         if f"eval_{DEV_METRIC}" in figures:

@@ -11,7 +11,7 @@ import torch
 
 from kbert_cli.batch import collate, collate_packed
 from kbert_cli.batch_plan import pack
-from kbert_cli.checkpoint import ENCODER, RunRecord, load_head, read_record
+from kbert_cli.checkpoint import ENCODER, RunRecord, load_head, read_record, require_complete
 from kbert_cli.config import FinetuneConfig
 from kbert_cli.corpus.example import Example
 from kbert_cli.encoders import Encoder, load_encoder
@@ -177,6 +177,7 @@ def open_pipeline(
     """
     folder = Path(folder)
     record = read_record(folder)
+    require_complete(folder)
     config = replace(record.config, kg=tuple(kg) or record.config.kg)
     graph = open_graph(config.kg).graph
     if graph.content_hash != record.graph_hash:

@@ -7,6 +7,7 @@ of the file, so that no shard reads another's lines.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ _ENVIRONMENTS = (
     ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT"),
 )
 """Where launchers say which process this is, and of how many; the first that is set counts."""
+
+
+_PART = re.compile(r"\.shard-[0-9]{5}-of-([0-9]{5})(?:\.done|\.part)?")
+MOST_SHARDS = 99_999
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,32 @@ def parse_shard(text: str | None, environment: Mapping[str, str] = os.environ) -
             names = ", or ".join(" and ".join(pair) for pair in _ENVIRONMENTS)
             raise KbertError(f"--shard auto needs {names} in the environment")
     first, _, second = text.partition("/")
-    if not (first.isdigit() and second.isdigit() and int(first) < int(second)):
+    whole = re.fullmatch("[0-9]{1,5}/[0-9]{1,5}", text)
+    if not (whole and int(first) < int(second)):
         raise KbertError(
             f"--shard is {text!r}; it must be K/N with K from 0 to N - 1", "For example 3/64."
         )
     return Shard(int(first), int(second))
 
 
+def begin(shard: Shard, path: str) -> None:
+    """A part that is made anew is not complete until it is marked again."""
+    with named_output_errors(path):
+        shard.marker(path).unlink(missing_ok=True)
+
+
 def mark_done(shard: Shard, path: str, facts: dict[str, Any]) -> None:
-    """Write the marker of a complete part."""
-    write_json(shard.marker(path), {"shard": f"{shard.index}/{shard.count}", **facts})
+    """Write the marker of a complete part, with its size."""
+    size = Path(shard.output(path)).stat().st_size
+    write_json(
+        shard.marker(path), {"shard": f"{shard.index}/{shard.count}", "bytes": size, **facts}
+    )
+
+
+def identity(path: str | Path) -> list[Any]:
+    """What tells one input file from another: size and time, whatever it is called."""
+    status = Path(path).stat()
+    return [status.st_size, status.st_mtime_ns]
 
 
 def merge(path: str, *, remove: bool = False) -> int:
@@ -89,10 +110,12 @@ def merge(path: str, *, remove: bool = False) -> int:
             f"{name_some(missing, 20)}",
             "kbert predict --shard K/N --resume makes a part, or goes on with what it has.",
         )
-    facts = [read_json(one.marker(path)) for one in shards]
-    different = {(one["header"], one["run"], one["format"]) for one in facts}
-    if len(different) > 1:
-        raise KbertError(f"the parts of {path} come from different runs, formats or inputs")
+    facts = [_facts(one, path) for one in shards]
+    if any(one[key] != facts[0][key] for one in facts for key in _SHARED):
+        raise KbertError(
+            f"the parts of {path} come from different runs, formats or inputs",
+            "Make those that are old again.",
+        )
     part = Path(f"{path}.part")
     with named_output_errors(path):
         with open(part, "wb") as joined:
@@ -109,14 +132,35 @@ def merge(path: str, *, remove: bool = False) -> int:
     return sum(one["rows"] for one in facts)
 
 
+_SHARED = ("header", "run", "format", "input")
+"""Facts that all parts of one prediction have in common."""
+
+
+def _facts(shard: Shard, path: str) -> dict[str, Any]:
+    facts = read_json(shard.marker(path))
+    part = Path(shard.output(path))
+    if not (
+        isinstance(facts, dict)
+        and {*_SHARED, "bytes", "rows"} <= facts.keys()
+        and isinstance(facts["rows"], int)
+    ):
+        raise KbertError(f"{shard.marker(path)} is damaged", "Make that part again.")
+    if not part.is_file() or part.stat().st_size != facts["bytes"]:
+        raise KbertError(
+            f"{part} is not as it was written: {facts['bytes']:,} bytes", "Make that part again."
+        )
+    return facts
+
+
 def _found(path: str) -> list[Shard]:
     """All shards of the count that the files beside ``path`` tell."""
     folder, name = Path(path).parent, Path(path).name
-    counts = {
-        int(file.name.split("-of-")[-1].split(".")[0])
+    ends = (
+        _PART.fullmatch(file.name.removeprefix(name))
         for file in folder.glob("*.shard-*-of-*")
-        if file.name.startswith(f"{name}.shard-")
-    }
+        if file.name.startswith(name)
+    )
+    counts = {int(end[1]) for end in ends if end}
     if len(counts) != 1:
         raise KbertError(
             f"{path} has no parts"

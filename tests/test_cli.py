@@ -476,12 +476,78 @@ def test_parts_of_a_file_without_header_and_last_line_end(here, work, classifier
     assert_same_rows(work / "bare.parts", work / "bare.out")
 
 
+def break_off(monkeypatch, here, arguments):
+    """Run the command, and interrupt it when it is about to predict."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("kbert_cli.prediction.predict_rows", interrupted)
+        assert here([*arguments, "-q"]) == 130
+
+
+def test_parts_of_something_else_are_refused(here, work, classifier, capsys, monkeypatch):
+    common = ["predict", "classification.tsv", "--run", str(classifier), "--output", "other"]
+    break_off(monkeypatch, here, common)
+    for change in (["--format", "jsonl"], ["--input-format", "csv"]):
+        assert here([*common, *change, "--resume"]) == 1
+        assert "begun with another input, run or format" in capsys.readouterr().err
+    (work / "own.tsv.part").write_bytes((work / "classification.tsv").read_bytes())
+    own = ["predict", "own.tsv.part", "--run", str(classifier), "--output", "own.tsv"]
+    assert here(own) == 1
+    assert "would be written over" in capsys.readouterr().err
+    parts = ["predict", "classification.tsv", "--run", str(classifier), "-q", "--output", "m"]
+    for shard in ("0/2", "1/2"):
+        assert here([*parts, "--shard", shard]) == 0
+    first = work / "m.shard-00000-of-00002"
+    whole = first.read_bytes()
+    first.write_bytes(whole[:50])
+    (work / "m.shard-00000-of-00002~").write_text("")
+    assert here(["merge", "m"]) == 1
+    assert "is not as it was written" in capsys.readouterr().err
+    first.write_bytes(whole)
+    (work / "longer.tsv").write_bytes((work / "classification.tsv").read_bytes() * 2)
+    parts[1] = "longer.tsv"
+    assert here([*parts, "--shard", "0/2"]) == 0
+    assert here(["merge", "m"]) == 1
+    assert "different runs, formats or inputs" in capsys.readouterr().err
+
+
+def test_devices_and_links_stay_what_they_are(here, work, classifier):
+    command = ["predict", "classification.tsv", "--run", str(classifier), "-q", "--output"]
+    (work / "sink").symlink_to("/dev/null")
+    assert here([*command, "sink"]) == 0
+    assert (work / "sink").is_symlink()
+    assert (work / "sink").is_char_device()
+    (work / "target.tsv").write_text("")
+    (work / "link.tsv").symlink_to("target.tsv")
+    assert here([*command, "link.tsv"]) == 0
+    assert (work / "link.tsv").is_symlink()
+    assert len((work / "target.tsv").read_text("utf-8").splitlines()) == 25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weight-decay", "inf"], "--weight-decay is inf"),
+        (["--epochs", "inf"], "--epochs is inf"),
+        (["--seed", "99999999999"], "below 2^32"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(here, capsys, options, message):
+    command = ["finetune", "--task", "ner", "--kg", "none", *options]
+    assert here(command) == 1
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kept", [0.0, 0.02, 0.5, 0.97])
-def test_a_broken_output_is_gone_on_with(here, work, classifier, capsys, kept):
+def test_a_broken_output_is_gone_on_with(here, work, classifier, capsys, kept, monkeypatch):
     arguments = ["predict", "classification.tsv", "--run", str(classifier), "--output", "broken"]
     assert here([*arguments, "-q"]) == 0
     whole = (work / "broken").read_bytes()
     (work / "broken").unlink()
+    break_off(monkeypatch, here, arguments)
     (work / "broken.part").write_bytes(whole[: int(len(whole) * kept)])
     assert here([*arguments, "--resume"]) == 0
     (work / "whole").write_bytes(whole)

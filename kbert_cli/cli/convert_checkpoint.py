@@ -56,6 +56,8 @@ def convert_checkpoint(
     kbert convert-checkpoint encoder --output for-uer --layout uer
     """
     folder = Path(source).is_dir()
+    if not Path(source).exists():
+        raise KbertError(f"cannot read {source}: No such file or directory")
     if folder and (config or vocab or drop):
         raise KbertError("--config, --vocab and --drop belong to FILE.bin; a folder has its own")
     if not folder and not (config and vocab):

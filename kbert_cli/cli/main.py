@@ -88,6 +88,12 @@ def run(arguments: list[str]) -> int:
     except KbertError as error:
         click.echo(f"Error: {error}", err=True)
         return 1
+    except OSError as error:
+        if os.environ.get("KBERT_DEBUG"):
+            raise
+        where = f" {error.filename}" if error.filename else " (standard output?)"
+        click.echo(f"Error: cannot read or write{where}: {error.strerror}", err=True)
+        return 1
     except Exception as error:
         if os.environ.get("KBERT_DEBUG"):
             raise

@@ -24,7 +24,7 @@ from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.formats import PASSAGES, TABLES
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import STDIN
-from kbert_cli.shards import mark_done, parse_shard
+from kbert_cli.shards import begin, identity, mark_done, parse_shard
 
 FLUSHED = 1_000
 """Rows between writes to disk."""
@@ -94,7 +94,19 @@ def predict(
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
     odd = OddRows()
-    with output_part(target, resume=resume) as stream, reporter.progress("predicting") as advance:
+    facts = {
+        "input": None if file == STDIN else identity(file),
+        "run": str(Path(folder).resolve()),
+        "format": form,
+        "header": form != "jsonl" and table.header is not None,
+    }
+    if part and not resume:
+        assert output
+        begin(part, output)
+    with (
+        output_part(target, resume=resume, source=file, facts=facts) as stream,
+        reporter.progress("predicting") as advance,
+    ):
         headed = form != "jsonl" and table.header is not None
         done = rows_in(stream, form) - headed if resume else 0
         if done > 0:
@@ -119,9 +131,7 @@ def predict(
         reporter.note(f"{target}: {rows:,} rows")
     if part:
         assert output
-        mark_done(
-            part, output, {"rows": rows, "header": headed, "run": str(folder), "format": form}
-        )
+        mark_done(part, output, {"rows": rows, **facts})
     for what, lines in (
         ("no text", odd.empty),
         ("another number of columns", odd.wrong_width),
@@ -149,7 +159,9 @@ def _writer(
     *,
     begun: bool = False,
 ) -> Callable[[tuple[str, ...], dict[str, Any], str], None]:
-    names = header or tuple(f"column_{number}" for number in range(1, width + 1))
+    names = (
+        _distinct(header) if header else tuple(f"column_{number}" for number in range(1, width + 1))
+    )
     free = {name: _free_name(name, names) for name in added_names}
     put = csv.writer(stream, lineterminator="\n").writerow if form == "csv" else _tsv(stream)
     if header and form != "jsonl" and not begun:
@@ -162,7 +174,7 @@ def _writer(
             record: dict[str, Any] = dict(zip(names, padded, strict=False))
             record |= {free[name]: value for name, value in values.items()}
             if len(cells) > width:
-                record["more_columns"] = list(cells[width:])
+                record[_free_name("more_columns", names)] = list(cells[width:])
             stream.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
         # Surplus cells go behind the answer, so that its columns line up.
@@ -170,6 +182,18 @@ def _writer(
         put((*padded[:width], *answer, *padded[width:]))
 
     return write
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names as keys: a repeated one gets a number."""
+    seen: dict[str, None] = {}
+    for name in names:
+        number = 2
+        free = name
+        while free in seen:
+            free, number = f"{name}_{number}", number + 1
+        seen[free] = None
+    return tuple(seen)
 
 
 def _tsv(stream: IO[str]) -> Callable[[Sequence[str]], object]:
@@ -185,7 +209,9 @@ _BLANKED = str.maketrans("\t\n\r", "   ")
 
 
 def _free_name(name: str, taken: tuple[str, ...]) -> str:
-    return f"kbert_{name}" if name in taken else name
+    while name in taken:
+        name = f"kbert_{name}"
+    return name
 
 
 def _tsv_cell(value: Any) -> str:
