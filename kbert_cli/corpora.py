@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from kbert_cli.config import FinetuneConfig
 from kbert_cli.corpus.columns import READING
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.reader import Split, read_split
-from kbert_cli.errors import KbertError, at_line
+from kbert_cli.errors import KbertError, Problems, at_line
 from kbert_cli.reporting import Reporter
 from kbert_cli.tasks import load_task
 from kbert_cli.tasks.base import Task
@@ -44,18 +45,26 @@ def read_corpus(config: FinetuneConfig, reporter: Reporter) -> Corpus:
     """Read the files that ``config`` names.
 
     Raises:
-        KbertError: a file cannot be read, training holds fewer than two labels, or dev or test hold
-            labels that training lacks (each named with its line).
+        KbertError: files cannot be read, training holds fewer than two labels, or dev or test hold
+            labels that training lacks (each named with its line); all of it together.
     """
     task = load_task(config.task)
-    train = _read(config.train, config, reporter)
-    texts = len(train.examples[0].texts)
+    problems = Problems()
+    train = problems.check(lambda: _read(config.train, config, reporter))
+    # Without training rows nothing tells how many texts a row of the others has.
+    texts = len(train.examples[0].texts) if train else None
     others = [
-        _read(path, config, reporter, texts=texts) if path else None
+        problems.check(functools.partial(_read, path, config, reporter, texts=texts))
+        if path
+        else None
         for path in (config.dev, config.test)
     ]
-    labels = task.label_list(train.examples)
-    _check_labels(task, train, others, labels)
+    labels = task.label_list(train.examples) if train else []
+    if train:
+        problems.check(lambda: _require_two(train.path, train.examples, task))
+        problems.check(lambda: _check_labels(task, [train, *others], labels))
+    problems.raise_all()
+    assert train is not None
     dev, test = (split.examples if split else [] for split in others)
     kept: Sequence[Example] = train.examples
     if not dev:
@@ -75,13 +84,10 @@ def _read(
     return split
 
 
-def _check_labels(
-    task: Task, train: Split, others: Sequence[Split | None], labels: Sequence[str]
-) -> None:
-    _require_two(train.path, train.examples, task)
+def _check_labels(task: Task, splits: Sequence[Split | None], labels: Sequence[str]) -> None:
     problems = [
         at_line(split.path, example.line, problem)
-        for split in (train, *others)
+        for split in splits
         if split
         for example in split.examples
         if (problem := task.label_problem(example, labels))

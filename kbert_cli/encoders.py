@@ -75,13 +75,21 @@ class Encoder:
     @property
     def position_offset(self) -> int:
         """What is added to a position that counts from 0."""
-        config = self.model.config
-        return int(config.pad_token_id) + 1 if config.model_type in _OFFSET_FAMILIES else 0
+        return _position_offset(self.model.config)
 
     @property
     def max_length(self) -> int:
         """Positions that the encoder has room for."""
-        return int(self.model.config.max_position_embeddings) - self.position_offset
+        return positions(self.model.config)
+
+
+def _position_offset(config: Any) -> int:
+    return int(config.pad_token_id) + 1 if config.model_type in _OFFSET_FAMILIES else 0
+
+
+def positions(config: Any) -> int:
+    """Positions that an encoder of this Hugging Face config has room for."""
+    return int(config.max_position_embeddings) - _position_offset(config)
 
 
 def load_encoder(name: str, *, attention: str = "sdpa") -> Encoder:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
+
+Checked = TypeVar("Checked")
 
 
 class KbertError(Exception):
@@ -20,6 +23,30 @@ class KbertError(Exception):
 
     def __str__(self) -> str:
         return f"{self.what}\n{self.hint}" if self.hint else self.what
+
+
+class Problems:
+    """Errors of checks that do not hang on each other, reported together."""
+
+    def __init__(self) -> None:
+        self._found: list[KbertError] = []
+
+    def check(self, work: Callable[[], Checked]) -> Checked | None:
+        """What ``work`` gives; None when it raised a KbertError, which is kept."""
+        try:
+            return work()
+        except KbertError as error:
+            if str(error) not in map(str, self._found):
+                self._found.append(error)
+            return None
+
+    def raise_all(self) -> None:
+        """Raise what was found as one error; nothing when nothing was."""
+        if len(self._found) == 1:
+            raise self._found[0]
+        if self._found:
+            listed = (f"{number}. {error}" for number, error in enumerate(self._found, 1))
+            raise KbertError(f"{len(self._found)} things are in the way:\n" + "\n".join(listed))
 
 
 def at_line(path: str | Path, line: int, reason: str) -> str:

@@ -26,7 +26,6 @@ from transformers import (
 from kbert_cli.batch import IGNORED
 from kbert_cli.batch_plan import BatchPlan
 from kbert_cli.config import EngineConfig, TrainingConfig
-from kbert_cli.errors import KbertError
 from kbert_cli.hf_callbacks import DEV_METRIC, LookAtSteps
 from kbert_cli.hf_checkpoints import MovedBest, SafeCheckpoints
 from kbert_cli.items import Item
@@ -193,18 +192,8 @@ def _mean_loss(
 
 
 def tensorboard_callback(folder: Path) -> TrainerCallback:
-    """Writes what is logged below ``folder``.
-
-    Raises:
-        KbertError: TensorBoard is not installed.
-    """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise KbertError(
-            "--log-to tensorboard needs the package tensorboard",
-            "pip install 'kbert[tensorboard]'",
-        ) from None
+    """Writes what is logged below ``folder``."""
+    from torch.utils.tensorboard import SummaryWriter
     from transformers.integrations import TensorBoardCallback
 
     return TensorBoardCallback(SummaryWriter(log_dir=str(folder)))

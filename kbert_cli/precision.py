@@ -28,6 +28,16 @@ def resolve_precision(precision: str, *, cpu_bf16: bool = False) -> str:
     return precision
 
 
+def slow_precision(precision: str) -> str:
+    """What to tell of a precision for which this processor has no instructions; else nothing."""
+    if precision == "bf16" and not torch.cuda.is_available() and not _cpu_has_bf16():
+        return (
+            "this processor has no instructions for bf16: it takes many times as long as fp32; "
+            "leave out --precision"
+        )
+    return ""
+
+
 def _cpu_has_bf16() -> bool:
     capabilities = torch.backends.cpu.get_cpu_capability()
     return capabilities.startswith("AVX512") and torch.cpu._is_avx512_bf16_supported()

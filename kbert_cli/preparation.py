@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -9,18 +10,26 @@ import torch
 from torch import nn
 from transformers import set_seed
 
-from kbert_cli.config import NO_GRAPH, FinetuneConfig
+from kbert_cli.config import NO_GRAPH, EngineConfig, FinetuneConfig
 from kbert_cli.corpora import Corpus
 from kbert_cli.corpus.example import Example
-from kbert_cli.encoders import Encoder, hidden_size, load_encoder
-from kbert_cli.errors import KbertError
+from kbert_cli.encoders import (
+    Encoder,
+    check_family,
+    hidden_size,
+    load_config,
+    load_encoder,
+    positions,
+)
+from kbert_cli.errors import KbertError, Problems
 from kbert_cli.feature_table import FeatureTable
 from kbert_cli.features import CONTEXT
 from kbert_cli.items import StoredItems
 from kbert_cli.kg.catalog import OpenedGraph, absolute_source
 from kbert_cli.pipeline import Pipeline, default_device
+from kbert_cli.precision import resolve_precision
 from kbert_cli.reporting import Reporter
-from kbert_cli.scratch import build_encoder, is_scratch
+from kbert_cli.scratch import build_encoder, is_scratch, scratch_config
 from kbert_cli.selfcheck import check_encoder
 from kbert_cli.tasks import load_task
 
@@ -78,25 +87,56 @@ def tell_graph(opened: OpenedGraph, sources: Sequence[str], reporter: Reporter) 
         reporter.warn("the graph is empty: this run is plain BERT")
 
 
-def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) -> Pipeline:
-    """An untrained pipeline on its device, its encoder checked for leaks.
+def check_options(config: FinetuneConfig, engine: EngineConfig, problems: Problems) -> None:
+    """Find what ends a run later: options that do not go together, or not with the encoder."""
+    problems.check(lambda: _check_pairs(config))
+    problems.check(lambda: resolve_precision(config.training.precision))
+    problems.check(lambda: _check_model(config))
+    if engine.log_to:
+        problems.check(_require_tensorboard)
 
-    Raises:
-        KbertError: the encoder cannot be loaded, leaks, or has too few positions.
-    """
+
+def _require_tensorboard() -> None:
+    if importlib.util.find_spec("tensorboard") is None:
+        raise KbertError(
+            "--log-to tensorboard needs the package tensorboard",
+            "pip install 'kbert[tensorboard]'",
+        )
+
+
+def _check_pairs(config: FinetuneConfig) -> None:
     if config.attention == "flex" and not torch.cuda.is_available():
         raise KbertError("--attention flex needs a GPU, and there is none", "Use --attention sdpa.")
     if config.training.pack and load_task(config.task).windowing == CONTEXT:
         raise KbertError(
             f"--pack is for short texts; --task {config.task} reads long ones in windows"
         )
-    set_seed(config.training.seed)
-    encoder = _encoder(config, corpus, opened)
-    if config.injection.max_length > encoder.max_length:
+
+
+def _check_model(config: FinetuneConfig) -> None:
+    """What the encoder's config alone tells."""
+    scratch = is_scratch(config.model)
+    encoder = scratch_config(config.model) if scratch else load_config(config.model)
+    check_family(encoder.model_type, config.attention)
+    limit, layers = positions(encoder), encoder.num_hidden_layers
+    if config.injection.max_length > limit:
         raise KbertError(
             f"--max-length {config.injection.max_length} exceeds the encoder's "
-            f"max_position_embeddings={encoder.max_length}"
+            f"max_position_embeddings={limit}"
         )
+    frozen = config.training.freeze_layers
+    if frozen > layers:
+        raise KbertError(f"--freeze-layers is {frozen}, and the encoder has {layers} layers")
+
+
+def build_pipeline(config: FinetuneConfig, corpus: Corpus, opened: OpenedGraph) -> Pipeline:
+    """An untrained pipeline on its device, its encoder checked for leaks.
+
+    Raises:
+        KbertError: the encoder cannot be loaded, or leaks.
+    """
+    set_seed(config.training.seed)
+    encoder = _encoder(config, corpus, opened)
     pipeline = Pipeline(config, corpus.labels, opened.graph, encoder)
     tree = config.injection.visible_matrix and config.method != "none"
     check_encoder(pipeline.model.encoder, len(encoder.tokenizer), tree=tree)
@@ -162,11 +202,7 @@ def tree_statistics(table: FeatureTable) -> dict[str, float]:
 
 
 def freeze_layers(encoder: nn.Module, count: int) -> None:
-    """Keep the embeddings and the ``count`` lowest layers as they are.
-
-    Raises:
-        KbertError: the encoder has fewer layers, or none that can be told apart.
-    """
+    """Keep the embeddings and the ``count`` lowest layers as they are."""
     if not count:
         return
     layers = max(
@@ -174,8 +210,6 @@ def freeze_layers(encoder: nn.Module, count: int) -> None:
         key=len,
         default=nn.ModuleList(),
     )
-    if count > len(layers):
-        raise KbertError(f"--freeze-layers is {count}, and the encoder has {len(layers)} layers")
     lower = [module for name, module in encoder.named_modules() if name.endswith("embeddings")]
     for module in [*lower, *layers[:count]]:
         module.requires_grad_(False)

@@ -26,6 +26,7 @@ from kbert_cli.hf_callbacks import EverySave, ProgressAndLog, StopAfter
 from kbert_cli.hf_checkpoints import newest_checkpoint
 from kbert_cli.hf_pretraining import BatchTrainer, pretraining_arguments
 from kbert_cli.pipeline import default_device
+from kbert_cli.precision import slow_precision
 from kbert_cli.pretrain.batches import (
     MaskingConfig,
     PretrainingBatches,
@@ -82,6 +83,8 @@ def pretrain(
     """
     logging.getLogger("transformers").setLevel(logging.ERROR)
     checkpoint = _prepare(config, output, resume, reporter)
+    if slow := slow_precision(config.precision):
+        reporter.warn(slow)
     set_seed(config.seed)
     try:
         model, tokenizer = build_start(config, output / WORK, reporter)

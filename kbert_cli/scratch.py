@@ -38,7 +38,14 @@ def build_tokenizer(vocabulary: list[str]) -> Any:
     return BertTokenizer(vocab={piece: index for index, piece in enumerate(vocabulary)})
 
 
-def build_config(model: str, tokenizer: Any, *, max_positions: int = 512, **options: Any) -> Any:
+def build_config(model: str, tokenizer: Any, **options: Any) -> Any:
+    """A ``BertConfig`` of a named size for the pieces of a tokenizer; see ``scratch_config``."""
+    return scratch_config(
+        model, vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **options
+    )
+
+
+def scratch_config(model: str, *, max_positions: int = 512, **options: Any) -> Any:
     """A ``BertConfig`` of a named size.
 
     Raises:
@@ -52,13 +59,7 @@ def build_config(model: str, tokenizer: Any, *, max_positions: int = 512, **opti
         )
     from transformers import BertConfig
 
-    return BertConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=max_positions,
-        pad_token_id=tokenizer.pad_token_id,
-        **SIZES[size],
-        **options,
-    )
+    return BertConfig(max_position_embeddings=max_positions, **SIZES[size], **options)
 
 
 def build_encoder(model: str, texts: Iterable[str], *, attention: str = "sdpa") -> Encoder:

@@ -29,12 +29,15 @@ from kbert_cli.checkpoint import (
 )
 from kbert_cli.config import EngineConfig, FinetuneConfig
 from kbert_cli.corpora import Corpus, read_corpus
+from kbert_cli.errors import Problems
 from kbert_cli.files import named_output_errors, write_json
 from kbert_cli.fitting import run_training
 from kbert_cli.kg.catalog import open_graph, short_name
 from kbert_cli.pipeline import Pipeline
+from kbert_cli.precision import slow_precision
 from kbert_cli.preparation import (
     build_pipeline,
+    check_options,
     encode_splits,
     resolve_defaults,
     tell_graph,
@@ -78,20 +81,29 @@ def finetune(
         engine: how the machine does it.
 
     Raises:
-        KbertError: the input or an option is wrong (nothing was trained then), the disk is full, or
-            the GPU's memory is too small.
+        KbertError: the input or an option is wrong (all that can be told before training is told
+            together), the disk is full, or the GPU's memory is too small.
     """
     started = time.monotonic()
     engine = engine or EngineConfig()
-    if not resume:
-        check_output(output, force)
     distributed.start()
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    config = resolve_defaults(config)
     with distributed.main_first():
-        opened = open_graph(config.kg, reporter)
+        problems = Problems()
+        if not resume:
+            problems.check(lambda: check_output(output, force))
+        resolved = problems.check(lambda: resolve_defaults(config))
+        check_options(config, engine, problems)
+        opened = problems.check(lambda: open_graph(config.kg, reporter))
+        corpus = problems.check(lambda: read_corpus(config, reporter))
+        problems.raise_all()
+        assert resolved is not None
+        assert opened is not None
+        assert corpus is not None
+        config = resolved
+        if slow := slow_precision(config.training.precision):
+            reporter.warn(slow)
         tell_graph(opened, config.kg, reporter)
-        corpus = read_corpus(config, reporter)
         pipeline = build_pipeline(config, corpus, opened)
         items = encode_splits(pipeline, corpus, reporter, workers=engine.workers)
     record = RunRecord(

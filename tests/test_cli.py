@@ -442,11 +442,12 @@ def assert_same_rows(one, other):
     for a, b in zip(
         one.read_text("utf-8").split("\n"), other.read_text("utf-8").split("\n"), strict=True
     ):
-        split = r"(0\.\d+|1\.0)(?=\}?$)"
+        # Behind the score stands the empty error cell of a table, or the end of an object.
+        split = r"(?<![\d.])(0\.\d+|1\.0)(?=[\t,}]*$)"
         (a, *first), (b, *second) = re.split(split, a), re.split(split, b)
-        assert a == b
-        assert [float(x or 0) for x in first[:1]] == pytest.approx(
-            [float(x or 0) for x in second[:1]], abs=1e-4
+        assert (a, first[1:]) == (b, second[1:])
+        assert [float(x) for x in first[:1]] == pytest.approx(
+            [float(x) for x in second[:1]], abs=1e-4
         )
 
 
