@@ -5,6 +5,9 @@ from __future__ import annotations
 from kbert_cli.cards import Card, read_card
 from kbert_cli.files import bundled_folder
 
+OFFLINE_VARIABLE = "HF_HUB_OFFLINE"
+"""Environment variable that keeps the hub's library from the network, set before its import."""
+
 
 def bundled_encoders() -> dict[str, Card]:
     """Name → card of the bundled encoders, in name order."""

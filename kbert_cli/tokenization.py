@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.encoder_catalog import bundled_encoders, model_path
+from kbert_cli.encoder_catalog import OFFLINE_VARIABLE, bundled_encoders, model_path
 from kbert_cli.errors import KbertError
 from kbert_cli.tree.layout import SpecialTokens
 from kbert_cli.tree.pieces import Pieces
@@ -60,6 +61,13 @@ def hub_errors(name: str) -> Iterator[None]:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         kind = "folder" if Path(name).is_dir() else "model"
         nowhere = "" if Path(name).exists() else ", and there is no folder of that name here"
+        if nowhere and os.environ.get(OFFLINE_VARIABLE):
+            raise KbertError(
+                f"the model {name!r} is neither a folder here nor in the local cache of the hub, "
+                f"and the network is forbidden (--offline or {OFFLINE_VARIABLE})",
+                "Name a folder, fetch the model once without --offline, or take "
+                f"{', '.join(bundled_encoders())}.",
+            ) from None
         raise KbertError(
             f"cannot load the {kind} {name!r}: {first}{nowhere}",
             "--model takes a folder with config.json, model.safetensors and a tokenizer, a name on "

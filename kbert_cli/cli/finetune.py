@@ -15,6 +15,7 @@ from kbert_cli.cli.options import (
     engine_options,
     injection_options,
     json_option,
+    offline_option,
     quiet_option,
     reading_options,
     training_options,
@@ -88,6 +89,7 @@ _TITLES = {"dev": "dev, best epoch", "test": "test, scored once"}
     metavar="N",
     help="Train on N GPUs of this machine, a process each (torchrun).  [default: one, if any]",
 )
+@offline_option
 @reading_options()
 @injection_options
 @training_options

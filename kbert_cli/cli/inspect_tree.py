@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import click
 
 from kbert_cli.cli.console import ConsoleReporter
-from kbert_cli.cli.options import injection_options, quiet_option
+from kbert_cli.cli.options import injection_options, offline_option, quiet_option
 from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
 from kbert_cli.files import STDIN, atomic_output, read_lines
 from kbert_cli.kg.catalog import open_graph
@@ -35,6 +35,7 @@ from kbert_cli.kg.catalog import open_graph
     metavar="NAME|DIR",
     help="Whose tokenizer to use; that of scratch:mini knows all characters.",
 )
+@offline_option
 @click.option("--run", metavar="DIR", help="Use a run's graph, settings and tokenizer instead.")
 @click.option(
     "--format",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,6 +22,7 @@ from kbert_cli.config import (
     TrainingConfig,
 )
 from kbert_cli.corpus.formats import FORMATS
+from kbert_cli.encoder_catalog import OFFLINE_VARIABLE
 from kbert_cli.errors import KbertError, did_you_mean
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,6 +39,22 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print results a
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 run_option = click.option(
     "--run", metavar="DIR", help="Run folder to use.  [default: the newest under runs/]"
+)
+
+
+def _stay_offline(_context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    # The libraries read it when they are imported, which is later.
+    if value:
+        os.environ[OFFLINE_VARIABLE] = "1"
+
+
+offline_option = click.option(
+    "--offline",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_stay_offline,
+    help="Never ask the network: a hub name must be in the local cache.",
 )
 moved_kg_option = click.option(
     "--kg",

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
-from kbert_cli.cli.options import Command, config_option, json_option, quiet_option
+from kbert_cli.cli.options import Command, config_option, json_option, offline_option, quiet_option
 from kbert_cli.config import OPTIMIZERS, PRECISIONS, PretrainConfig
 
 _DEFAULTS = PretrainConfig(texts=("",))
@@ -55,6 +55,7 @@ def _setting(flag: str, kind: Any, text: str) -> Callable[[Command], Command]:
 @_setting("--precision", click.Choice(PRECISIONS), "Of the arithmetic; auto: bf16 where there is.")
 @_setting("--save-steps", int, "Steps between checkpoints and looks at held-out text.")
 @click.option("--half", is_flag=True, help="Store the encoder in half precision (fp16).")
+@offline_option
 @json_option
 @quiet_option
 def pretrain(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
-from kbert_cli.cli.options import injection_options, json_option, quiet_option
+from kbert_cli.cli.options import injection_options, json_option, offline_option, quiet_option
 from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
 from kbert_cli.kg.catalog import open_graph
 from kbert_cli.registry import TASKS
@@ -28,6 +28,7 @@ from kbert_cli.registry import TASKS
     help="Whose tokenizer counts the tokens.",
 )
 @injection_options
+@offline_option
 @json_option
 @quiet_option
 def coverage(
