@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import unicodedata
-from collections.abc import Iterable
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -12,8 +10,13 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from kbert_cli.kg.triples import Triple
-from kbert_cli.render.view import unknown_tokens, visible_rows
+from kbert_cli.render.view import (
+    losses,
+    shown_knots,
+    unknown_tokens,
+    visible_characters,
+    visible_rows,
+)
 from kbert_cli.tree.layout import TreeLayout
 from kbert_cli.tree.sentence_tree import SentenceTree
 
@@ -53,7 +56,7 @@ def render_terminal(
     console.print(_drawn_tree(tree, layout))
     console.print(_token_table(layout))
     console.print(_matrix(layout, width, visible))
-    for line in (*_losses(layout), *_unknown(layout, unknown_id)):
+    for line in (*losses(layout), *_unknown(layout, unknown_id)):
         console.print(Text(line, style="bold red"))
     return "".join(line.rstrip() + "\n" for line in stream.getvalue().splitlines())
 
@@ -64,26 +67,14 @@ def _unknown(layout: TreeLayout, unknown_id: int | None) -> list[str]:
     return [f"unknown to the encoder, which gets [UNK]: {names}"] if shown else []
 
 
-def visible_characters(text: str) -> str:
-    """``text`` with control, format and separator characters written as ``<U+200B>``."""
-    return "".join(
-        char if char == " " or unicodedata.category(char)[0] not in "CZ" else f"<U+{ord(char):04X}>"
-        for char in text
-    )
-
-
 def _style(mention_id: int) -> str:
     return _COLOURS[(mention_id - 1) % len(_COLOURS)] if mention_id else ""
 
 
 def _drawn_tree(tree: SentenceTree, layout: TreeLayout) -> Tree:
     drawn = Tree(Text(" ⏐ ".join(map(visible_characters, tree.texts)), style="bold"))
-    dropped = list(layout.dropped_branches)
-    number = 0
-    for knot in tree.knots:
-        shown = [branch for branch in knot.branches if not _take(dropped, branch.triple)]
-        number += bool(shown)
-        style = _style(number) if shown else ""
+    for knot, shown, number in shown_knots(tree, layout):
+        style = _style(number)
         mention = knot.mention
         label = Text(visible_characters(mention.name), style=f"bold {style}")
         label.append(f"  characters {mention.start}–{mention.end}", style="dim")
@@ -97,13 +88,6 @@ def _drawn_tree(tree: SentenceTree, layout: TreeLayout) -> Tree:
     if not tree.knots:
         drawn.add(Text("no mention of an entity of the graph", style="dim"))
     return drawn
-
-
-def _take(dropped: list[Triple], triple: Triple) -> bool:
-    if triple in dropped:
-        dropped.remove(triple)
-        return True
-    return False
 
 
 def _token_table(layout: TreeLayout) -> Table:
@@ -144,14 +128,3 @@ def _matrix(layout: TreeLayout, width: int, visible: bool) -> Text:
             text.append(*(_SEEN, style) if cell == "1" else (_UNSEEN, "dim"))
         text.append("\n")
     return text
-
-
-def _losses(layout: TreeLayout) -> Iterable[str]:
-    if layout.dropped_branches:
-        names = ", ".join(
-            visible_characters(f"{triple.subject}–{triple.object}")
-            for triple in layout.dropped_branches
-        )
-        yield f"dropped {len(layout.dropped_branches)} branches to keep the length limit: {names}"
-    if layout.truncated_characters:
-        yield f"cut {layout.truncated_characters} characters off the end of the text"

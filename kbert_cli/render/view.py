@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from kbert_cli.kg.triples import Triple
 from kbert_cli.tree.layout import TreeLayout
-from kbert_cli.tree.sentence_tree import SentenceTree
+from kbert_cli.tree.sentence_tree import Branch, Knot, SentenceTree
 from kbert_cli.tree.visibility import visible_matrix
 
 
@@ -17,6 +20,26 @@ def visible_rows(layout: TreeLayout, *, tree: bool = True) -> list[str]:
         return ["1" * len(layout)] * len(layout)
     matrix = visible_matrix(np.array(layout.branch_ids), np.array(layout.mention_ids))
     return ["".join("1" if cell else "0" for cell in row) for row in matrix]
+
+
+def shown_knots(tree: SentenceTree, layout: TreeLayout) -> Iterator[tuple[Knot, list[Branch], int]]:
+    """The knots in reading order, the branches that the layout kept, the mention's number.
+
+    The number is that of ``layout.mention_ids``; 0 where no branch was kept.
+    """
+    dropped = list(layout.dropped_branches)
+    number = 0
+    for knot in tree.knots:
+        kept = [branch for branch in knot.branches if not _take(dropped, branch.triple)]
+        number += bool(kept)
+        yield knot, kept, number if kept else 0
+
+
+def _take(dropped: list[Triple], triple: Triple) -> bool:
+    if triple in dropped:
+        dropped.remove(triple)
+        return True
+    return False
 
 
 def unknown_tokens(layout: TreeLayout, unknown_id: int | None) -> list[int]:
@@ -58,3 +81,23 @@ def tree_as_dict(
         "dropped_branches": [triple._asdict() for triple in layout.dropped_branches],
         "truncated_characters": layout.truncated_characters,
     }
+
+
+def visible_characters(text: str) -> str:
+    """``text`` with control, format and separator characters written as ``<U+200B>``."""
+    return "".join(
+        char if char == " " or unicodedata.category(char)[0] not in "CZ" else f"<U+{ord(char):04X}>"
+        for char in text
+    )
+
+
+def losses(layout: TreeLayout) -> Iterable[str]:
+    """What of the tree the length limit cost, a line each."""
+    if layout.dropped_branches:
+        names = ", ".join(
+            visible_characters(f"{triple.subject}–{triple.object}")
+            for triple in layout.dropped_branches
+        )
+        yield f"dropped {len(layout.dropped_branches)} branches to keep the length limit: {names}"
+    if layout.truncated_characters:
+        yield f"cut {layout.truncated_characters} characters off the end of the text"
