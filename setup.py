@@ -51,6 +51,7 @@ setup(
     install_requires=[
         "accelerate>=1.1",
         "click>=8.1",
+        "filelock>=3.13",
         "jieba>=0.42.1",
         "joblib>=1.3",
         "marisa-trie>=1.2",

@@ -20,7 +20,13 @@ from typing import Any
 
 from kbert_cli.config import FinetuneConfig
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_json, require_free, write_json
+from kbert_cli.files import (
+    named_output_errors,
+    read_json,
+    require_free,
+    require_writable,
+    write_json,
+)
 from kbert_cli.version import __version__
 
 CONFIG, METRICS, LOG = "config.json", "metrics.json", "metrics.jsonl"
@@ -116,7 +122,8 @@ def newest_run(runs: Path = RUNS) -> Path:
 
 
 def check_output(output: Path | None, force: bool) -> None:
-    """Raise KbertError when a run folder that the user named must not be used."""
+    """Raise KbertError when a run folder must not, or could not, be used."""
+    require_writable(output or RUNS)
     if output is not None and not force:
         begun = (output / CHECKPOINTS / ORIGIN).is_file()
         require_free(

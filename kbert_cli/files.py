@@ -122,9 +122,50 @@ def named_output_errors(path: str | Path) -> Iterator[None]:
         ) from None
 
 
+LOCK = ".lock"
+"""Name, or end of the name, of files that are held while something is written."""
+
+
+@contextlib.contextmanager
+def exclusive(lock: Path, what: str) -> Iterator[None]:
+    """Hold the file ``lock`` while ``what`` is written; a killed process holds nothing.
+
+    Raises:
+        KbertError: another process holds it.
+    """
+    from filelock import FileLock, Timeout
+
+    with named_output_errors(what):
+        fresh = not lock.parent.exists()
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock, timeout=0)
+        try:
+            held.acquire()
+        except Timeout:
+            raise KbertError(
+                f"another process is writing {what} at this moment",
+                "Wait until it has ended, or name another --output.",
+            ) from None
+        except NotImplementedError:
+            # A file system without locks; all else works there.
+            yield
+            return
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        held.release()
+        if fresh:
+            with contextlib.suppress(OSError):
+                # Only where nothing was written.
+                lock.parent.rmdir()
+
+
 def require_free(output: Path, hint: str) -> None:
     """Raise KbertError when ``output`` is there already and is no empty folder."""
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+    if output.exists() and (
+        not output.is_dir() or any(path.name != LOCK for path in output.iterdir())
+    ):
         raise KbertError(f"--output {output} exists already", hint)
 
 
@@ -160,6 +201,20 @@ def cache_folder(name: str) -> Path:
     home = os.environ.get("KBERT_HOME")
     folder = (Path(home) if home else user_cache_path("kbert")) / name
     return folder if made_writable(folder, mode=0o700) else Path(tempfile.mkdtemp(prefix="kbert-"))
+
+
+def require_writable(output: Path) -> None:
+    """Raise KbertError when a folder ``output`` could not be written or made; makes nothing."""
+    place = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not place.is_dir():
+        raise KbertError(
+            f"cannot write {output}: {place} is not a folder", "Name another --output."
+        )
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise KbertError(
+            f"cannot write {output}: {place} may not be written to",
+            "Name a place that can be written with --output.",
+        )
 
 
 def made_writable(folder: Path, *, mode: int = 0o777) -> bool:

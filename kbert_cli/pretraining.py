@@ -21,7 +21,15 @@ from kbert_cli.allocation import keep_freed_memory
 from kbert_cli.config import PretrainConfig
 from kbert_cli.encoders import quiet_transformers
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_json, require_free, write_json
+from kbert_cli.files import (
+    LOCK,
+    exclusive,
+    named_output_errors,
+    read_json,
+    require_free,
+    require_writable,
+    write_json,
+)
 from kbert_cli.hf_callbacks import EverySave, ProgressAndLog, StopAfter
 from kbert_cli.hf_checkpoints import newest_checkpoint
 from kbert_cli.hf_pretraining import BatchTrainer, pretraining_arguments
@@ -82,6 +90,19 @@ def pretrain(
         KbertError: the input or an option is wrong, or there is nothing to go on from.
     """
     logging.getLogger("transformers").setLevel(logging.ERROR)
+    require_writable(output)
+    with exclusive(output / LOCK, str(output)):
+        return _pretrain(config, output, reporter, resume, max_hours, half)
+
+
+def _pretrain(
+    config: PretrainConfig,
+    output: Path,
+    reporter: Reporter,
+    resume: bool,
+    max_hours: float | None,
+    half: bool,
+) -> PretrainResult:
     checkpoint = _prepare(config, output, resume, reporter)
     if slow := slow_precision(config.precision):
         reporter.warn(slow)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import shutil
@@ -30,7 +31,7 @@ from kbert_cli.checkpoint import (
 from kbert_cli.config import EngineConfig, FinetuneConfig
 from kbert_cli.corpora import Corpus, read_corpus
 from kbert_cli.errors import Problems
-from kbert_cli.files import named_output_errors, write_json
+from kbert_cli.files import LOCK, exclusive, named_output_errors, write_json
 from kbert_cli.fitting import run_training
 from kbert_cli.kg.catalog import open_graph, short_name
 from kbert_cli.pipeline import Pipeline
@@ -112,34 +113,42 @@ def finetune(
     origin = json.loads(json.dumps({**record.as_dict(), "data": corpus.digest()}))
     if resume_if_possible and output is not None:
         resume = is_unfinished(output, origin)
-    folder = _folder(config, origin, output, resume)
-    trained = run_training(pipeline, corpus, items, folder, engine, reporter)
-    if not distributed.is_main():
-        return FinetuneResult(folder, config, {})
-    metrics = {
-        **trained,
-        "test": _test(pipeline, corpus, folder, reporter),
-        "tree": tree_statistics(items["train"].table),
-        "seconds": round(time.monotonic() - started, 1),
-        "versions": {"kbert": __version__, "torch": torch.__version__},
-    }
-    save_model(folder, pipeline.model, pipeline.tokenizer)
-    save_record(folder, record)
-    write_json(folder / METRICS, metrics)
-    # Only now: until all is written, --resume may need them.
-    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
+    with contextlib.ExitStack() as held:
+        folder = _folder(config, origin, output, resume, held)
+        trained = run_training(pipeline, corpus, items, folder, engine, reporter)
+        if not distributed.is_main():
+            return FinetuneResult(folder, config, {})
+        metrics = {
+            **trained,
+            "test": _test(pipeline, corpus, folder, reporter),
+            "tree": tree_statistics(items["train"].table),
+            "seconds": round(time.monotonic() - started, 1),
+            "versions": {"kbert": __version__, "torch": torch.__version__},
+        }
+        save_model(folder, pipeline.model, pipeline.tokenizer)
+        save_record(folder, record)
+        write_json(folder / METRICS, metrics)
+        # Only now: until all is written, --resume may need them.
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     return FinetuneResult(folder, config, metrics)
 
 
 def _folder(
-    config: FinetuneConfig, origin: dict[str, Any], output: Path | None, resume: bool
+    config: FinetuneConfig,
+    origin: dict[str, Any],
+    output: Path | None,
+    resume: bool,
+    held: contextlib.ExitStack,
 ) -> Path:
-    """The run folder, the same in all processes."""
+    """The run folder, the same in all processes; ``held`` keeps other runs out of it."""
     folder = None
     if distributed.is_main():
         if resume:
             folder = find_unfinished(output, origin)
+            held.enter_context(exclusive(folder / LOCK, str(folder)))
         else:
+            if output is not None:
+                held.enter_context(exclusive(output / LOCK, str(output)))
             names = "+".join(short_name(source) for source in config.kg)
             folder = make_run_folder(output, f"{config.task}-{names}")
             begin_run(folder, origin)

@@ -58,6 +58,20 @@ def run_kbert(*arguments, cwd, stdin=None, **environment):
 
 
 @pytest.fixture
+def kbert_here(tmp_path, monkeypatch, capsys):
+    """The same command line in this process: quick where no weights are trained."""
+    from kbert_cli.cli.main import run
+
+    def run_here(*arguments):
+        monkeypatch.chdir(tmp_path)
+        capsys.readouterr()
+        status = run([*map(str, arguments)])
+        return subprocess.CompletedProcess(arguments, status, *capsys.readouterr())
+
+    return run_here
+
+
+@pytest.fixture
 def kbert(tmp_path):
     """The real command, run in a temporary folder."""
     return lambda *arguments, **options: run_kbert(*arguments, cwd=tmp_path, **options)

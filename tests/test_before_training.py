@@ -8,12 +8,12 @@ from kbert_cli.errors import KbertError, Problems
 ROWS = "label\ttext_a\n1\t头痛\n0\t发热\n1\t咳嗽\n"
 
 
-def test_everything_is_told_at_once(kbert, write, tmp_path):
+def test_everything_is_told_at_once(kbert_here, write, tmp_path):
     write("train.tsv", ROWS + "1\n")
     write("dev.tsv", "label\ttext_a\n")
     write("test.tsv", "label\ttext_a\n2\t头痛\n")
     write("taken/config.json", "{}")
-    done = kbert(
+    done = kbert_here(
         *("finetune", "--task", "classification", "--kg", "nowhere.spo", "--train", "train.tsv"),
         *("--dev", "dev.tsv", "--test", "test.tsv", "--output", "taken", "--max-length", "999"),
         *("--freeze-layers", "9", "--attention", "flex"),
@@ -33,16 +33,16 @@ def test_everything_is_told_at_once(kbert, write, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_labels_of_dev_and_test_are_told_with_a_missing_encoder(kbert, write):
+def test_labels_of_dev_and_test_are_told_with_a_missing_encoder(kbert_here, write):
     write("train.tsv", ROWS)
     write("dev.tsv", "label\ttext_a\n1\t头痛\n2\t发热\n")
     write("test.tsv", "label\ttext_a\n3\t头痛\n")
-    done = kbert(
+    done = kbert_here(
         *("finetune", "--task", "classification", "--kg", "none", "--train", "train.tsv"),
         *("--dev", "dev.tsv", "--test", "test.tsv", "--model", "./nothing"),
     )
     assert done.returncode == 1
-    assert "cannot load the model './nothing'" in done.stderr
+    assert "the model './nothing' is neither a folder here" in done.stderr
     assert "dev.tsv:3: label '2'" in done.stderr
     assert "test.tsv:2: label '3'" in done.stderr
 

@@ -341,7 +341,7 @@ ERRORS = {
     ),
     "a hub name offline": (
         ["finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv", "--model", "no/such"],
-        "cannot load the model 'no/such'",
+        "the model 'no/such' is neither a folder here nor in the local cache",
     ),
     "an unknown size": (
         ["finetune", "--task", "ner", "--kg", "none", "--train", "ner.tsv", "--model", "scratch:x"],

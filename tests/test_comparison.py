@@ -96,6 +96,7 @@ def test_equal_arms_do_not_differ_and_unequal_ones_do():
     assert "no difference" in verdict("kg", "none", 0.001, (-0.01, 0.01, 0.8), 0.01, 3)
 
 
+@pytest.mark.slow
 def test_a_comparison_runs_its_arms_and_goes_on_where_it_was_stopped(tmp_path):
     rows = [f"{i % 2}\t{'头痛发热' if i % 2 else '今天很好'}第{i}次\n" for i in range(40)]
     (tmp_path / "data.tsv").write_text("label\ttext_a\n" + "".join(rows), encoding="utf-8")
@@ -139,7 +140,7 @@ def test_a_comparison_runs_its_arms_and_goes_on_where_it_was_stopped(tmp_path):
         (("--kg", "none", "--arm", "a:kg=medical,epochs=-1"), "--epochs is -1.0"),
     ],
 )
-def test_wrong_comparisons_are_named(tmp_path, options, message):
-    done = run_kbert("compare", "--task", "ner", "--output", "cmp", *options, cwd=tmp_path)
+def test_wrong_comparisons_are_named(kbert_here, options, message):
+    done = kbert_here("compare", "--task", "ner", "--output", "cmp", *options)
     assert done.returncode == 1
     assert message in done.stderr

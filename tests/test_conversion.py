@@ -121,9 +121,12 @@ def checkpoint(tmp_path, request):
     return layout, weights, tmp_path
 
 
+SOURCE = ("convert-checkpoint", "uer.bin", "--config", "uer.json", "--vocab", "vocab.txt")
+
+
 def convert(folder, source="uer.bin", *more):
-    options = () if (folder / source).is_dir() else ("--config", "uer.json", "--vocab", "vocab.txt")
-    return run_kbert("convert-checkpoint", source, *options, *more, cwd=folder)
+    command = SOURCE if source == "uer.bin" else ("convert-checkpoint", source)
+    return run_kbert(*command, *more, cwd=folder)
 
 
 @pytest.mark.parametrize("checkpoint", ["kbert", "uer"], indirect=True)
@@ -210,10 +213,10 @@ def test_an_encoder_without_heads_is_an_encoder(checkpoint):
         ),
     ],
 )
-def test_what_is_wrong_is_said(checkpoint, change, message):
+def test_what_is_wrong_is_said(kbert_here, checkpoint, change, message):
     _, _, folder = checkpoint
     change(folder)
-    done = convert(folder, "uer.bin", "--output", "hf")
+    done = kbert_here(*SOURCE, "--output", "hf")
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr

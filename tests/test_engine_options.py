@@ -26,6 +26,7 @@ def finetune(work, output, *more):
     return load_file(work / output / "encoder/model.safetensors"), json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_frozen_layers_stay_as_they_are_and_the_others_learn(work):
     from kbert_cli.encoder_catalog import model_path
 
@@ -40,6 +41,7 @@ def test_frozen_layers_stay_as_they_are_and_the_others_learn(work):
     assert (done.returncode, "the encoder has 4 layers" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_tensorboard_gets_what_is_logged(work):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

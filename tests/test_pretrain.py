@@ -133,6 +133,7 @@ def pretrain(folder, output, *more):
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_goes_on_to_the_same_weights(tmp_path):
     corpus(tmp_path)
     whole = pretrain(tmp_path, "whole")
@@ -177,15 +178,15 @@ def test_next_sentences_are_an_option(tmp_path):
     assert load_encoder(str(tmp_path / "pairs")).width == 256
 
 
-def test_too_little_text_is_a_clear_error(tmp_path):
+def test_too_little_text_is_a_clear_error(kbert_here, tmp_path):
     corpus(tmp_path, 20)
-    done = pretrain(tmp_path, "short")
+    done = kbert_here("pretrain", "text.txt", "--output", "short", *SMALLER)
     assert done.returncode == 1
     assert "the text is too short: 20 sentences" in done.stderr
 
 
-def test_a_start_that_failed_leaves_no_folder(kbert, tmp_path):
-    done = kbert("pretrain", "nowhere.txt", "--output", "encoder")
+def test_a_start_that_failed_leaves_no_folder(kbert_here, tmp_path):
+    done = kbert_here("pretrain", "nowhere.txt", "--output", "encoder")
     assert done.returncode == 1
     assert "nowhere.txt" in done.stderr
     assert not (tmp_path / "encoder").exists()

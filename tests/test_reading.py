@@ -156,6 +156,7 @@ def test_both_forms_and_tables_are_read(write):
         read_split(write("y.json", '[{"a": 1'), READING)
 
 
+@pytest.mark.slow
 def test_the_command_trains_and_answers(kbert, write, tmp_path):
     names = ["阿司匹林", "青霉素", "胰岛素", "维生素", "布洛芬", "头孢"]
     passages = [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, read_json, write_json
+from kbert_cli.files import LOCK, exclusive, named_output_errors, read_json, write_json
 
 
 @contextlib.contextmanager
@@ -40,20 +40,21 @@ def output_part(
             with open(target, "w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             return
-        if resume and not part.exists():
-            if target.exists():
-                raise KbertError(f"{output} is complete", "There is nothing to resume.")
-            resume = False
-        if resume:
-            _require_same(notes, facts)
-            _cut_last_line(part)
-        else:
-            write_json(notes, facts)
-        # Not removed on an error: what was computed is not lost.
-        with open(part, "a+" if resume else "w+", encoding="utf-8", newline="\n") as stream:
-            yield stream
-        part.replace(target)
-        notes.unlink(missing_ok=True)
+        with exclusive(part.with_name(f"{part.name}{LOCK}"), str(output)):
+            if resume and not part.exists():
+                if target.exists():
+                    raise KbertError(f"{output} is complete", "There is nothing to resume.")
+                resume = False
+            if resume:
+                _require_same(notes, facts)
+                _cut_last_line(part)
+            else:
+                write_json(notes, facts)
+            # Not removed on an error: what was computed is not lost.
+            with open(part, "a+" if resume else "w+", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            part.replace(target)
+            notes.unlink(missing_ok=True)
 
 
 def _refuse_own_input(source: str, written: tuple[Path, ...]) -> None:
