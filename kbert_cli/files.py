@@ -22,6 +22,30 @@ BLANKS = " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\
 )
 
 
+_NO_TEXT = {
+    b"PK\x03\x04": "a zip archive (.zip, .xlsx, .docx)",
+    b"\x1f\x8b": "a gzip archive (.gz)",
+    b"BZh91AY&SY": "a bzip2 archive (.bz2)",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive (.zst)",
+    b"\xfd7zXZ\x00": "an xz archive (.xz)",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive (.7z)",
+    b"Rar!\x1a\x07": "a rar archive (.rar)",
+    b"\xd0\xcf\x11\xe0": "an old Office file (.xls, .doc)",
+    b"%PDF-": "a PDF (.pdf)",
+    b"SQLite format 3\x00": "an SQLite database (.db)",
+}
+
+
+def refuse_no_text(head: bytes, path: str | Path) -> None:
+    """Raise KbertError when bytes begin as archives and other files do that hold no lines."""
+    for mark, kind in _NO_TEXT.items():
+        if head.startswith(mark):
+            raise KbertError(
+                f"{path} is no text file but compressed or binary: it begins as {kind}",
+                "Unpack it, or save it as CSV or TSV in UTF-8.",
+            )
+
+
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     r"""Stream ``(number, line)`` of a UTF-8 text file, numbers from 1, line ends removed.
 
@@ -34,6 +58,8 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     try:
         with _open_bytes(path) as stream:
             for number, raw in enumerate(stream, 1):
+                if number == 1:
+                    refuse_no_text(raw, path)
                 line, fault = decoded_line(raw, "utf-8", first=number == 1)
                 if fault:
                     raise KbertError(

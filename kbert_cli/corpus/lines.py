@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from kbert_cli.errors import KbertError, at_line
-from kbert_cli.files import STDIN, decoded_line
+from kbert_cli.files import STDIN, decoded_line, refuse_no_text
 
 _HEAD = 1 << 16
 _WIDE = ("utf-16", "utf-32")
@@ -43,6 +43,7 @@ class LineSource:
             else:
                 with open(self.path, "rb") as stream:
                     self._head = stream.read(_HEAD)
+        refuse_no_text(self._head, self.path)
         self._encoding_by_mark()
         self._cr = b"\n" not in self._head and b"\r" in self._head
 

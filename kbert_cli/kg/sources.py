@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from kbert_cli.corpus.lines import likely_encoding, text_encoding
 from kbert_cli.errors import KbertError, at_line
-from kbert_cli.files import STDIN
+from kbert_cli.files import STDIN, refuse_no_text
 
 FORMATS = ("spo", "csv", "nt", "jsonl")
 COMPRESSIONS = (".gz", ".bz2", ".zst")
@@ -65,6 +65,8 @@ def open_source(path: str | Path) -> Iterator[tuple[IO[bytes], Callable[[], int]
         return
     try:
         with open(path, "rb") as raw:
+            if Path(path).suffix not in COMPRESSIONS:
+                refuse_no_text(raw.peek(32), path)
             # A pipe has no place to tell.
             yield _unpacked(raw, path), raw.tell if raw.seekable() else lambda: 0
     except OSError as error:
