@@ -207,10 +207,22 @@ def write_json(path: str | Path, value: Any) -> None:
         stream.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
+def parse_json(text: str) -> Any:
+    """The value of a JSON text that somebody handed in.
+
+    Raises:
+        ValueError: it is none, or nested deeper than the library follows.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file; a damaged one is a clear error."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:

@@ -6,7 +6,6 @@ and their sizes tells a whole one from a damaged one.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR, rotate_checkpoints
 
 from kbert_cli import distributed
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_json, write_json
+from kbert_cli.files import parse_json, read_json, write_json
 
 _ASIDE = "saving"
 _FILES = "files.json"
@@ -111,8 +110,8 @@ def newest_checkpoint(folder: Path, warn: Callable[[str], None]) -> Path | None:
 def _fault(checkpoint: Path) -> str | None:
     """What is wrong with a checkpoint, or None."""
     try:
-        sizes = json.loads((checkpoint / _FILES).read_text(encoding="utf-8"))
-        json.loads((checkpoint / _STATE).read_text(encoding="utf-8"))
+        sizes = parse_json((checkpoint / _FILES).read_text(encoding="utf-8"))
+        parse_json((checkpoint / _STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return f"{checkpoint} is incomplete: {_FILES} or {_STATE} cannot be read"
     for name, size in sizes.items():

@@ -108,7 +108,7 @@ def _tagged_lines(tagged: TaggedFile, form: str, scheme: str, done: Converted) -
     if form == "conll":
         _require(done, [(t, []) for t in texts], lambda text: not set("\t\n\r") & set(text), "tabs")
         return conll.write(zip(texts, tags, strict=True))
-    if any(set(" \t\n\r") & set(text) for text in texts) and form != "jsonl":
+    if any(set(" \t\n\r") & set(text) for text in texts):
         lines = [str(one.line) for one in tagged.examples if set(" \t\n\r") & set(one.texts[0])]
         raise KbertError(
             f"{len(lines)} texts hold blanks, which part the characters in {form}: lines "

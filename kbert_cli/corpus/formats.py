@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from kbert_cli.corpus.schemes import read_mark
 from kbert_cli.corpus.sequences import brat, cmeee, inline
 from kbert_cli.corpus.sequences.objects import is_cluener, is_entity_list
 from kbert_cli.errors import KbertError
-from kbert_cli.files import STDIN
+from kbert_cli.files import STDIN, parse_json
 
 TABLES = ("tsv", "csv", "jsonl")
 """A row a line; for ner the text's characters and tags are separated by blanks."""
@@ -53,7 +52,7 @@ def sniff(path: str | Path, head: Sequence[str], *, ner: bool) -> str:
 
 def _sniff_objects(first: str) -> str:
     try:
-        record: Any = json.loads(first)
+        record: Any = parse_json(first)
     except ValueError:
         return "jsonl"
     if is_cluener(record):

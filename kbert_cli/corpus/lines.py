@@ -14,6 +14,7 @@ from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import STDIN, decoded_line, refuse_no_text
 
 _HEAD = 1 << 16
+_LONGEST_HEAD = 1 << 24
 _WIDE = ("utf-16", "utf-32")
 _COMMON = frozenset("的一是不了人我在有他这中大来上国個说們到和地也子時道出而要于就下得可你年生")
 """Signs that real Chinese text of some length holds, and text in a wrong encoding hardly."""
@@ -39,10 +40,10 @@ class LineSource:
         with _named(self.path):
             if self.path == STDIN:
                 self._stream = sys.stdin.buffer
-                self._head = self._stream.read(_HEAD)
+                self._head = _beginning(self._stream)
             else:
                 with open(self.path, "rb") as stream:
-                    self._head = stream.read(_HEAD)
+                    self._head = _beginning(stream)
         refuse_no_text(self._head, self.path)
         self._encoding_by_mark()
         self._cr = b"\n" not in self._head and b"\r" in self._head
@@ -54,13 +55,13 @@ class LineSource:
             self.encoding = "utf-16"
 
     def head(self) -> list[str]:
-        """The first lines, as many as 64 KiB hold whole; undecodable parts are replaced."""
+        """The first lines, as many as 64 KiB hold whole, one at least; bad parts are replaced."""
         text = self.beginning()
         lines = text.replace("\r\n", "\n").split("\r" if self._cr else "\n")
-        return lines if len(self._head) < _HEAD else lines[:-1]
+        return lines[:-1] if len(self._head) >= _HEAD and len(lines) > 1 else lines
 
     def beginning(self) -> str:
-        """The first 64 KiB as text."""
+        """The first 64 KiB, or the first line where it is longer, as text."""
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
         return codecs.getincrementaldecoder(encoding)("replace").decode(self._head)
 
@@ -111,6 +112,16 @@ class LineSource:
             yield number, line
 
 
+def _beginning(stream: IO[bytes]) -> bytes:
+    """The first bytes; more of them where the first line would not be whole."""
+    head = bytearray()
+    while len(head) < _LONGEST_HEAD and (block := stream.read(_HEAD)):
+        head += block
+        if b"\n" in block or b"\r" in block:
+            break
+    return bytes(head)
+
+
 def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for block in blocks:
@@ -142,6 +153,7 @@ def likely_encoding(raw: bytes) -> str | None:
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     best, share = None, 0.02
+    raw = raw[:_HEAD]
     for encoding in ("gb18030", "big5", "utf-16-le", "utf-16-be"):
         text = codecs.getincrementaldecoder(encoding)("replace").decode(raw)
         wide = [char for char in text if ord(char) > 127]

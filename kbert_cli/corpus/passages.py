@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from kbert_cli.corpus.formats import PASSAGES
 from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.table import Row, Table
 from kbert_cli.errors import KbertError
+from kbert_cli.files import parse_json
 
 HEADER = ("id", "question", "context")
 
@@ -30,7 +30,7 @@ def is_passages(source: LineSource, reading: ReadConfig) -> bool:
 
 def _is_object(line: str) -> bool:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError:
         return False
     return isinstance(record, dict) and not isinstance(record.get("data"), list)
@@ -44,7 +44,7 @@ def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, st
     """
     text = "\n".join(line for _, line in source.good_lines())
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise KbertError(f"{source.path} is no JSON: {error}") from None
     examples: list[Example] = []
@@ -117,7 +117,7 @@ def passages_table(path: str | Path, source: LineSource) -> Table:
     """The questions of a file to be predicted, a row each; answers are left alone."""
     text = "\n".join(line for _, line in source.good_lines())
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except ValueError as error:
         raise KbertError(f"{source.path} is no JSON: {error}") from None
 

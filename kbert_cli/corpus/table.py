@@ -22,7 +22,7 @@ from kbert_cli.corpus.columns import (
 from kbert_cli.corpus.formats import TABLES, sniff
 from kbert_cli.corpus.lines import Line, LineSource
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_span
+from kbert_cli.files import parse_json, read_span
 
 _LOOKED_AT = 200
 """Rows of a table without header that tell where its label is."""
@@ -185,7 +185,7 @@ def _json_rows(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Row]:
 
 def _object(line: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
+        value = parse_json(line)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

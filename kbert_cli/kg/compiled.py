@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from zlib import crc32
 
+from kbert_cli.files import parse_json
 from kbert_cli.kg.keys import folded_key
 from kbert_cli.kg.manifest import Manifest, read_manifest, require_verified
 from kbert_cli.kg.table import SUFFIXES, TRIE, Table, map_bytes
@@ -34,14 +34,14 @@ class CompiledGraph:
         self._reach = self.manifest.longest_name
         self._aliases = self._optional(ALIASES)
         self._descriptions = self._optional(DESCRIPTIONS)
-        predicates = json.loads((folder / PREDICATES).read_text(encoding="utf-8"))
+        predicates = parse_json((folder / PREDICATES).read_text(encoding="utf-8"))
         self._predicates: list[str] = list(predicates)
         self._predicate_counts: dict[str, int] = predicates
         self._object_counts = map_bytes(folder / OBJECT_COUNTS)
         self._folding: dict[int, str] = {}
         if FOLDING in self.manifest.files:
             self._folding = str.maketrans(
-                json.loads((folder / FOLDING).read_text(encoding="utf-8"))
+                parse_json((folder / FOLDING).read_text(encoding="utf-8"))
             )
 
     def _optional(self, name: str) -> Table | None:

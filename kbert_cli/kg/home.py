@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from kbert_cli.config import NO_GRAPH
 from kbert_cli.errors import KbertError
-from kbert_cli.files import STDIN, made_writable, write_json
+from kbert_cli.files import STDIN, made_writable, parse_json, write_json
 from kbert_cli.kg.build import build_graph
 from kbert_cli.kg.compiled import CompiledGraph
 from kbert_cli.kg.manifest import VERSION, is_compiled, sha256_of
@@ -109,7 +108,7 @@ def open_source_graph(files: Sequence[Path], reporter: Reporter) -> CompiledGrap
 
 def _remembered(seen: Path) -> str | None:
     try:
-        value = json.loads(seen.read_text(encoding="utf-8"))
+        value = parse_json(seen.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return value if isinstance(value, str) else None

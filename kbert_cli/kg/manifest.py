@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import read_json, write_json
+from kbert_cli.files import parse_json, read_json, write_json
 from kbert_cli.kg.triples import ReadReport, RejectedLine
 
 MANIFEST, STAMP = "manifest.json", "verified.json"
@@ -109,7 +109,7 @@ def require_verified(folder: Path, manifest: Manifest, needed: Sequence[str]) ->
             _REBUILD,
         )
     try:
-        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+        stamp = parse_json((folder / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         stamp = None
     if stamp is None or stamp != _signatures(folder, manifest):

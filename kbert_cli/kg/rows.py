@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import BLANKS
+from kbert_cli.files import BLANKS, parse_json
 from kbert_cli.kg.sources import SourceFormat, read_source_lines
 
 CELLS = ("subject", "predicate", "object")
@@ -202,8 +201,8 @@ def _jsonl_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
         if not line.strip(BLANKS):
             continue
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(line)
+        except ValueError as error:
             yield number, f"no JSON: {error}"
             continue
         if not isinstance(value, dict):

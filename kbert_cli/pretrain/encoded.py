@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kbert_cli.errors import KbertError
-from kbert_cli.files import named_output_errors, write_json
+from kbert_cli.files import named_output_errors, parse_json, write_json
 from kbert_cli.kg.keys import matching_key
 from kbert_cli.mentions.boundaries import word_boundaries
 from kbert_cli.tree.pieces import Encode
@@ -133,7 +132,7 @@ def open_encoded_text(folder: Path) -> EncodedText:
         KbertError: it is incomplete, or holds no token.
     """
     try:
-        json.loads((folder / _DONE).read_text(encoding="utf-8"))
+        parse_json((folder / _DONE).read_text(encoding="utf-8"))
         arrays = {
             name: np.memmap(folder / f"{name}.bin", dtype, "r") for name, dtype in _FIELDS.items()
         }

@@ -8,6 +8,7 @@ from typing import Any
 
 from kbert_cli.corpus.entities import Entity, fault_of
 from kbert_cli.corpus.sequences.base import Sentence
+from kbert_cli.files import parse_json
 
 _TEXTS = ("text", "sentence", "originalText", "文本")
 _LISTS = ("entities", "entity", "labels", "spans")
@@ -87,7 +88,7 @@ def _objects(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Any, str]]
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError as error:
             yield number, None, f"no JSON: {error}"
             continue
