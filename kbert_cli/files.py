@@ -164,6 +164,8 @@ def exclusive(lock: Path, what: str) -> Iterator[None]:
     with named_output_errors(what):
         fresh = not lock.parent.exists()
         lock.parent.mkdir(parents=True, exist_ok=True)
+        # The library takes some errors of the file system for a lock that is held.
+        lock.touch()
         held = FileLock(lock, timeout=0)
         try:
             held.acquire()

@@ -19,6 +19,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 settings.register_profile("kbert", deadline=None, derandomize=True)
 settings.load_profile("kbert")
 
+ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("KBERT_SHARED", Path(__file__).parents[2] / "shared"))
 
 

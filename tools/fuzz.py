@@ -10,7 +10,9 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import random
+import shutil
 import signal
 import tempfile
 from collections import Counter
@@ -356,6 +358,32 @@ def _predict(counts: Counts, label: str, path: Path, trained: str, data: bytes) 
         counts.failures.append(f"{label}: {_lines_in(data)} lines in, {rows} out")
 
 
+_RUN_FILES = (
+    *("config.json", "encoder/config.json", "encoder/tokenizer.json"),
+    *("encoder/tokenizer_config.json", "head.safetensors", "encoder/model.safetensors"),
+)
+
+
+def _damaged_run(
+    counts: Counts, label: str, trained: str, folder: Path, draw: random.Random
+) -> None:
+    """One file of a run damaged, the others as they are."""
+    copy = folder / "run"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(trained, copy, copy_function=os.symlink)
+    victim = copy / draw.choice(_RUN_FILES)
+    data = victim.read_bytes()
+    victim.unlink()
+    if victim.suffix == ".json":
+        victim.write_bytes(draw.choice(_DAMAGE)(data, draw))
+    else:
+        # The header of the weights tells their places: damage there is the dangerous one.
+        victim.write_bytes(draw.choice((_cut, _flip, _insert))(data[:4000], draw) + data[4000:])
+    texts = folder / "texts.txt"
+    texts.write_text("头痛三天\n", encoding="utf-8")
+    _command(counts, f"{label}, {victim.name}", "predict", str(texts), "--run", str(copy), "-q")
+
+
 def inputs(seed: int, count: int) -> Iterator[tuple[str, str, str, bytes]]:
     """``count`` inputs: label, file name, kind and damaged bytes; equal seeds give equal ones."""
     names = list(BASES)
@@ -394,6 +422,9 @@ def fuzz(seed: int, count: int, trained: str | None = None) -> Counts:
             else:
                 continue
             counts.inputs[kind] += 1
+            if kind == "predict" and trained is not None:
+                _damaged_run(counts, label, trained, Path(folder), random.Random(label))
+                counts.inputs["run"] += 1
     return counts
 
 

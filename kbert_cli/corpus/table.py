@@ -21,7 +21,7 @@ from kbert_cli.corpus.columns import (
 )
 from kbert_cli.corpus.formats import TABLES, sniff
 from kbert_cli.corpus.lines import Line, LineSource
-from kbert_cli.errors import KbertError
+from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import parse_json, read_span
 
 _LOOKED_AT = 200
@@ -89,6 +89,8 @@ def open_table(
         columns = named_columns(first.cells, reading) or header_columns(first.cells, names)
     except KbertError as error:
         raise KbertError(f"{path}:{first.line}: {error.what}", error.hint) from None
+    if columns is None and form == "jsonl":
+        raise _no_text_field(str(path), first.cells)
     header = first.cells if columns is not None else None
     if columns is None:
         ahead = [first, *itertools.islice(rows, _LOOKED_AT)]
@@ -109,6 +111,18 @@ def open_table(
     elif not header:
         rows = itertools.chain([first], rows)
     return Table(str(path), form, header, columns, rows)
+
+
+def _no_text_field(path: str, keys: Sequence[str]) -> KbertError:
+    if not keys:
+        return KbertError(
+            f"{path} holds no JSON object at its beginning",
+            "A JSONL file has one object a line; --format names another form.",
+        )
+    return KbertError(
+        f"no field of {path} is the text; there are: {name_some(keys)}",
+        "Name it with --text-field.",
+    )
 
 
 def require_label(table: Table) -> None:
