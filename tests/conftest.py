@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from .recorder import sitecustomize
+
 # Graphs that tests compile are nobody's business but theirs.
 _HOME = tempfile.TemporaryDirectory(prefix="kbert-tests-")
 os.environ["KBERT_HOME"] = _HOME.name
@@ -21,6 +23,23 @@ settings.load_profile("kbert")
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("KBERT_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--record-errors",
+        metavar="FILE",
+        help="Append every clear error that is met to FILE, for tools/make_error_docs.py.",
+    )
+
+
+def pytest_configure(config):
+    if target := config.getoption("--record-errors"):
+        os.environ[sitecustomize.TARGET] = str(Path(target).absolute())
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH")])
+        )
+        sitecustomize.install()
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from kbert_cli.errors import KbertError
 from kbert_cli.files import LOCK, exclusive
 
 from .conftest import run_kbert
+from .test_conversion import CONFIG, PIECES, SOURCE
 from .tiny import tiny_bert
 
 ROWS = "label\ttext_a\n1\t头痛\n0\t发热\n1\t咳嗽\n0\t头晕\n"
@@ -112,8 +113,9 @@ def test_nothing_is_unpickled(kbert_here, write, tmp_path):
         )
         assert (done.returncode, "cannot load the folder" in done.stderr) == (1, True), done.stderr
         (tmp_path / "uer.bin").write_bytes(weights)
-        (tmp_path / "uer.json").write_text("{}")
-        done = kbert_here("convert-checkpoint", "uer.bin", "--config", "uer.json", "--output", "x")
+        write("uer.json", json.dumps(CONFIG))
+        write("vocab.txt", "\n".join(PIECES))
+        done = kbert_here(*SOURCE, "--output", "x")
         assert (done.returncode, "could run code" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "exploded").exists()
 
