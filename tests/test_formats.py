@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import CLASSIFICATION, COLUMNS, NER
+from kbert_cli.corpus.columns import CLASSIFICATION, COLUMNS, NER, READING
 from kbert_cli.corpus.convert import TARGETS, convert_file
 from kbert_cli.corpus.entities import Entity, entities_of, tags_of, without_overlaps
+from kbert_cli.corpus.formats import PASSAGES
 from kbert_cli.corpus.reader import open_unlabelled, read_split, unlabelled_examples
 from kbert_cli.corpus.schemes import detect_scheme, from_bio, read_mark, to_bio
 from kbert_cli.corpus.tagged import read_tagged_file
@@ -120,7 +121,7 @@ def test_ner_formats_are_recognised_and_read_alike(write, name):
     assert texts == [text for text, _ in NER_CONTENT]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [name for name in TARGETS if name != PASSAGES])
 @pytest.mark.parametrize("name", ["tabs.txt", "list.jsonl", "brat.txt"])
 def test_ner_conversion_loses_nothing(write, tmp_path, name, target):
     path = write(name, NER_FILES[name][0])
@@ -351,3 +352,88 @@ def test_every_task_has_its_columns(task):
     from kbert_cli.tasks import load_task
 
     assert load_task(task).columns is COLUMNS[task]
+
+
+def test_reading_converts_both_ways_and_says_what_tables_cannot_hold(kbert_here, write, tmp_path):
+    passages = [
+        {
+            "context_text": "甲乙\t丙丁乙",
+            "qas": [
+                {"query_id": "a", "query_text": "问一", "answers": ["乙", "丁"]},
+                {"query_id": "b", "query_text": "问二", "answers": []},
+            ],
+        },
+        {"context_text": "戊己", "qas": [{"query_id": "c", "query_text": "问", "answers": ["己"]}]},
+    ]
+    write("in.json", json.dumps(passages))
+    convert = ("corpus", "convert", "--task", "reading")
+    assert kbert_here(*convert, "in.json", "squad.json").returncode == 0
+    data = json.loads((tmp_path / "squad.json").read_text(encoding="utf-8"))["data"]
+    assert [len(one["paragraphs"][0]["qas"]) for one in data] == [2, 1]
+    first = data[0]["paragraphs"][0]["qas"][0]
+    assert first["answers"] == [
+        {"text": "乙", "answer_start": 1},
+        {"text": "丁", "answer_start": 4},
+    ]
+    before, after = (read_split(tmp_path / name, READING) for name in ("in.json", "squad.json"))
+    assert [(one.texts, one.label, one.group) for one in before.examples] == [
+        (one.texts, one.label, one.group) for one in after.examples
+    ]
+    done = kbert_here(*convert, "in.json", "out.tsv")
+    assert "lost: all answers but the first of 1 questions" in done.stderr
+    assert "lost: 1 questions without an answer" in done.stderr
+    assert "lost: 2 rows with tabs" in done.stderr
+    lines = (tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines == [
+        "answer\tquestion\tcontext",
+        "乙\t问一\t甲乙 丙丁乙",
+        "\t问二\t甲乙 丙丁乙",
+        "己\t问\t戊己",
+    ]
+    refused = kbert_here(*convert, "in.json", "out.txt", "--to", "conll")
+    assert (refused.returncode, "written for --task ner only" in refused.stderr) == (1, True)
+
+
+def test_a_replacement_character_in_the_text_is_no_fault(write):
+    text = "label\ttext_a\n1\t坏\ufffd字\n"
+    for name, encoding in (("wide.tsv", "utf-16"), ("cr.tsv", "utf-8")):
+        content = text.replace("\n", "\r") if encoding == "utf-8" else text
+        split = read_split(
+            write(name, content.encode(encoding)),
+            CLASSIFICATION,
+            reading=ReadConfig(encoding=encoding),
+        )
+        assert split.examples[0].texts == ("坏\ufffd字",)
+    bad = text.encode("utf-16-le").replace("字".encode("utf-16-le"), b"\x00\xd8")
+    with pytest.raises(KbertError, match=r"bad\.tsv:2: not UTF-16"):
+        read_split(write("bad.tsv", b"\xff\xfe" + bad), CLASSIFICATION)
+
+
+def test_tags_that_continue_nothing_are_no_entities_in_other_schemes(write, tmp_path):
+    source = write("in.tsv", "text_a\tlabel\n甲 乙 丙\tI-X O B-X\n")
+    done = convert_file(source, tmp_path / "o.txt", NER, ReadConfig(), form="conll", scheme="BIOES")
+    assert done.losses == ["tags that continue nothing in 1 rows, which became O"]
+    assert (tmp_path / "o.txt").read_text(encoding="utf-8").split() == [
+        "甲",
+        "O",
+        "乙",
+        "O",
+        "丙",
+        "S-X",
+    ]
+
+
+def test_first_lines_longer_than_the_look_ahead_tell_the_columns(write):
+    long = "长" * 70_000
+    content = json.dumps({"label": "1", "text": long}) + "\n" + '{"label": "0", "text": "短"}\n'
+    split = read_split(write("long.jsonl", content), CLASSIFICATION)
+    assert [len(one.texts[0]) for one in split.examples] == [70_000, 1]
+
+
+def test_json_nested_too_deeply_is_a_fault(write):
+    deep = '{"a":' * 5000 + "1" + "}" * 5000 + "\n"
+    good = '{"label": "1", "text": "好"}\n'
+    with pytest.raises(KbertError, match=r"deep\.jsonl:2: no JSON object"):
+        read_split(write("deep.jsonl", good + deep), CLASSIFICATION)
+    with pytest.raises(KbertError, match="is no JSON: it is nested too deeply"):
+        read_split(write("deep.json", "[" * 5000 + deep), READING)

@@ -106,7 +106,7 @@ def sentences(draw):
     return text, entities
 
 
-@given(st.lists(sentences(), min_size=1, max_size=3), st.sampled_from(TARGETS))
+@given(st.lists(sentences(), min_size=1, max_size=3), st.sampled_from([*TARGETS[:-1]]))
 @settings(max_examples=150)
 def test_what_a_format_holds_comes_back_and_the_rest_is_refused(folder, content, target):
     shutil.rmtree(folder / "c", ignore_errors=True)

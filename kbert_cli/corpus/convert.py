@@ -11,17 +11,20 @@ from pathlib import Path
 
 from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.columns import NER, QA, READING, ColumnNames
-from kbert_cli.corpus.entities import Entity, entities_of
+from kbert_cli.corpus.entities import Entity, entities_of, tags_of
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.reader import read_rows
+from kbert_cli.corpus.formats import PASSAGES
+from kbert_cli.corpus.passages import write_squad
+from kbert_cli.corpus.reader import read_questions, read_rows
 from kbert_cli.corpus.schemes import from_bio
 from kbert_cli.corpus.sequences import cmeee, conll, inline, objects
 from kbert_cli.corpus.tagged import TaggedFile, read_tagged_file
 from kbert_cli.errors import KbertError, at_line, name_some
-from kbert_cli.files import atomic_output
+from kbert_cli.files import BLANKS, atomic_output
 
-TARGETS = ("tsv", "csv", "jsonl", "conll", "cluener", "entities", "cmeee", "inline")
-_SUFFIXES = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
+TARGETS = ("tsv", "csv", "jsonl", "conll", "cluener", "entities", "cmeee", "inline", PASSAGES)
+_TABLES = ("tsv", "csv", "jsonl")
+_SUFFIXES = {f".{form}": form for form in _TABLES} | {".json": PASSAGES}
 _HOLD_NESTED = ("cluener", "entities", "cmeee")
 WRITTEN_SCHEMES = ("BIO", "BIOES", "BMES")
 
@@ -64,15 +67,18 @@ def convert_file(
         raise KbertError(
             f"no format to write to {target}", f"--to names one of {', '.join(TARGETS)}."
         )
+    if form not in _TABLES and names is not (READING if form == PASSAGES else NER):
+        task = "reading" if form == PASSAGES else "ner"
+        raise KbertError(f"--to {form} is written for --task {task} only")
     if names is NER:
         tagged = read_tagged_file(source, reading)
         done = Converted(form, len(tagged.examples), tagged.faults, notes=tagged.notes)
         lines = _tagged_lines(tagged, form, scheme, done)
     elif names is READING:
-        raise KbertError("--task reading has no other format to convert to")
+        _, examples, faults = read_questions(source, reading)
+        done = Converted(form, len(examples), faults)
+        lines = _reading_lines(examples, form, done)
     else:
-        if form not in _SUFFIXES.values():
-            raise KbertError(f"--to {form} is written for --task ner only")
         _, split, faults = read_rows(source, names, None, reading)
         done = Converted(form, len(split.examples), faults, notes=split.notes)
         lines = _table_lines(split.examples, names, form, done)
@@ -104,7 +110,14 @@ def _tagged_lines(tagged: TaggedFile, form: str, scheme: str, done: Converted) -
         pairs = list(zip(texts, flat, strict=True))
         _require(done, pairs, lambda text: not set("[]<>\n") & set(text), "brackets in the text")
         return inline.write(pairs)
-    tags = [from_bio(tuple(one.label or ()), scheme) for one in tagged.examples]
+    whole_tags = [tuple(one.label or ()) for one in tagged.examples]
+    if scheme != "BIO":
+        # Other schemes would read a tag that continues nothing as an entity.
+        sound = [tuple(tags_of(len(text), found)) for text, found in zip(texts, flat, strict=True)]
+        if odd := sum(one != two for one, two in zip(whole_tags, sound, strict=True)):
+            done.losses.append(f"tags that continue nothing in {odd} rows, which became O")
+        whole_tags = sound
+    tags = [from_bio(one, scheme) for one in whole_tags]
     if form == "conll":
         _require(done, [(t, []) for t in texts], lambda text: not set("\t\n\r") & set(text), "tabs")
         return conll.write(zip(texts, tags, strict=True))
@@ -139,13 +152,34 @@ def _table_lines(
     rows = [
         (str(one.label), *one.texts, *([one.group or ""] if grouped else [])) for one in examples
     ]
-    if form == "tsv":
-        broken = sum(any(set("\t\n\r") & set(cell) for cell in row) for row in rows)
-        if broken:
-            done.losses.append(f"{broken} rows with tabs or line ends, which became blanks")
-            table = str.maketrans("\t\n\r", "   ")
-            rows = [tuple(cell.translate(table) for cell in row) for row in rows]
-    return _rows([*header, *(["qid"] if grouped else [])], rows, form)
+    return _rows([*header, *(["qid"] if grouped else [])], _held(rows, form, done), form)
+
+
+def _reading_lines(examples: Sequence[Example], form: str, done: Converted) -> Iterator[str]:
+    if form == PASSAGES:
+        return write_squad(examples)
+    answers = [tuple(dict.fromkeys(one.label or ())) for one in examples]
+    if more := sum(len(found) > 1 for found in answers):
+        done.losses.append(f"all answers but the first of {more} questions")
+    if trimmed := sum(one.strip(BLANKS) != one for found in answers for one in found[:1]):
+        done.losses.append(f"blanks around {trimmed} answers, which tables trim")
+    if none := sum(not found for found in answers):
+        done.losses.append(f"{none} questions without an answer, whose answer is empty")
+    rows = [
+        (found[0] if found else "", *one.texts)
+        for found, one in zip(answers, examples, strict=True)
+    ]
+    return _rows(("answer", "question", "context"), _held(rows, form, done), form)
+
+
+def _held(rows: list[tuple[str, ...]], form: str, done: Converted) -> list[tuple[str, ...]]:
+    """The rows as the format can hold them."""
+    broken = sum(any(set("\t\n\r") & set(cell) for cell in row) for row in rows)
+    if form != "tsv" or not broken:
+        return rows
+    done.losses.append(f"{broken} rows with tabs or line ends, which became blanks")
+    table = str.maketrans("\t\n\r", "   ")
+    return [tuple(cell.translate(table) for cell in row) for row in rows]
 
 
 def _rows(header: Sequence[str], rows: Iterable[Sequence[str]], form: str) -> Iterator[str]:

@@ -18,6 +18,10 @@ _LONGEST_HEAD = 1 << 24
 _WIDE = ("utf-16", "utf-32")
 _COMMON = frozenset("的一是不了人我在有他这中大来上国個说們到和地也子時道出而要于就下得可你年生")
 """Signs that real Chinese text of some length holds, and text in a wrong encoding hardly."""
+_BAD = "\udcff"
+"""Stands for bytes that cannot be decoded: a lone surrogate is in no text, U+FFFD in many."""
+_MARKED = "kbert-marked"
+codecs.register_error(_MARKED, lambda error: (_BAD, error.end))  # type: ignore[attr-defined]
 Line = tuple[int, str, str]
 """Number from 1, text without its end, and what is wrong with it (empty for a good line)."""
 
@@ -86,10 +90,10 @@ class LineSource:
         """Where bytes cannot be cut at line ends: in wide encodings, and with lone CR."""
         stream = io.BytesIO(b"".join(raw))
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
-        text = io.TextIOWrapper(stream, encoding, "replace", newline=None)
+        text = io.TextIOWrapper(stream, encoding, _MARKED, newline=None)
         for number, line in enumerate(text, 1):
-            fault = f"not {self.encoding.upper()}" if "\ufffd" in line else ""
-            yield number, line.removesuffix("\n"), fault
+            fault = f"not {self.encoding.upper()}" if _BAD in line else ""
+            yield number, line.removesuffix("\n").replace(_BAD, "\ufffd"), fault
 
     def fault_error(self, number: int, fault: str) -> KbertError:
         """The error for a file whose line ``number`` is bad, with the encoding that would fit."""

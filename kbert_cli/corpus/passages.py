@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,23 @@ def answer_fault(example: Example) -> str:
     if start is not None and context[start : start + len(first)] != first:
         return f"at {start} the passage has {context[start : start + len(first)]!r}, not {first!r}"
     return "" if first in context else f"the passage does not hold the answer {first!r}"
+
+
+def write_squad(examples: Iterable[Example]) -> Iterator[str]:
+    """SQuAD's form, the questions of one passage together; offsets are of the first occurrence."""
+    data = []
+    for context, asked in itertools.groupby(examples, key=lambda example: example.texts[1]):
+        questions = []
+        for example in asked:
+            starts = [example.answer_start, *([None] * len(example.label or ()))]
+            answers = [
+                {"text": text, "answer_start": context.find(text) if start is None else start}
+                for text, start in zip(example.label or (), starts, strict=False)
+            ]
+            name = example.group or str(example.line)
+            questions.append({"id": name, "question": example.texts[0], "answers": answers})
+        data.append({"paragraphs": [{"context": context, "qas": questions}]})
+    yield json.dumps({"version": "1.1", "data": data}, ensure_ascii=False) + "\n"
 
 
 def as_reading(example: Example) -> Example:
