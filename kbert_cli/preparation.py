@@ -162,8 +162,10 @@ def _vocabulary_texts(examples: Sequence[Example], opened: OpenedGraph) -> Itera
 def encode_splits(
     pipeline: Pipeline, corpus: Corpus, reporter: Reporter, *, workers: int | None = None
 ) -> dict[str, StoredItems]:
-    """Train and dev as items; says what the trees are like, and warns where the graph is idle."""
+    """The splits as items; says what the trees are like, and warns where the graph is idle."""
     splits = {"train": corpus.train, "dev": corpus.dev}
+    if corpus.test:
+        splits["test"] = corpus.test
     total = sum(map(len, splits.values()))
     with reporter.progress("growing trees", total) as advance:
         items = {
@@ -178,12 +180,14 @@ def encode_splits(
         f"{statistics['tokens_mean']:.0f} tokens and {statistics['branches_mean']:.2f} branches "
         "each on average"
     )
-    if statistics["truncated_characters"]:
-        reporter.warn(
-            f"{statistics['truncated_examples']:,} training texts exceed --max-length "
-            f"{pipeline.config.injection.max_length}: "
-            f"{statistics['truncated_characters']:,} characters cut"
-        )
+    for name, stored in items.items():
+        cut = tree_statistics(stored.table)
+        if cut["truncated_characters"]:
+            reporter.warn(
+                f"{cut['truncated_examples']:,} of {len(splits[name]):,} {name} texts exceed "
+                f"--max-length {pipeline.config.injection.max_length}: "
+                f"{cut['truncated_characters']:,} characters cut"
+            )
     return items
 
 

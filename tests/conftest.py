@@ -95,3 +95,18 @@ def kbert_here(tmp_path, monkeypatch, capsys):
 def kbert(tmp_path):
     """The real command, run in a temporary folder."""
     return lambda *arguments, **options: run_kbert(*arguments, cwd=tmp_path, **options)
+
+
+ROWS = "label\ttext_a\n1\t头痛\n0\t发热\n1\t咳嗽\n0\t头晕\n"
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A folder with ``train.tsv`` and a finished run of classification without a graph."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "train.tsv").write_text(ROWS, encoding="utf-8")
+    command = ("finetune", "--task", "classification", "--kg", "none", "--train", "train.tsv")
+    data = ("--dev", "train.tsv", "--test", "train.tsv", "--model", "scratch:mini")
+    done = run_kbert(*command, *data, "--epochs", "1", "--output", "run", "-q", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder

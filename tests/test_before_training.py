@@ -68,3 +68,21 @@ def test_slow_arithmetic_is_told(monkeypatch):
     assert precision.slow_precision("fp32") == ""
     monkeypatch.setattr(precision, "_cpu_has_bf16", lambda: True)
     assert precision.slow_precision("bf16") == ""
+
+
+def test_what_is_cut_is_told_for_every_split(kbert_here, write):
+    write("train.tsv", ROWS + "0\t" + "长" * 40 + "\n")
+    write("dev.tsv", "label\ttext_a\n" + "1\t" + "长" * 50 + "\n0\t短\n")
+    write("test.tsv", "label\ttext_a\n" + ("1\t" + "长" * 33 + "\n") * 2)
+    done = kbert_here(
+        *("finetune", "--task", "classification", "--kg", "none", "--train", "train.tsv"),
+        *("--dev", "dev.tsv", "--test", "test.tsv", "--max-length", "32", "--epochs", "1"),
+        *("--model", "scratch:mini"),
+    )
+    assert done.returncode == 0, done.stderr
+    for part in (
+        "1 of 4 train texts exceed --max-length 32: 10 characters cut",
+        "1 of 2 dev texts exceed --max-length 32: 20 characters cut",
+        "2 of 2 test texts exceed --max-length 32: 6 characters cut",
+    ):
+        assert part in done.stderr, (part, done.stderr)

@@ -20,11 +20,10 @@ from kbert_cli.comparison import _units
 from kbert_cli.errors import KbertError
 from kbert_cli.files import LOCK, exclusive
 
-from .conftest import run_kbert
+from .conftest import ROWS, run_kbert
 from .test_conversion import CONFIG, PIECES, SOURCE
 from .tiny import tiny_bert
 
-ROWS = "label\ttext_a\n1\t头痛\n0\t发热\n1\t咳嗽\n0\t头晕\n"
 TELLTALE = "import socket, pathlib\n" + "\n".join(
     f"socket.{name} = lambda *a, **k: pathlib.Path({{path!r}}).write_text({name!r}) and 1 / 0"
     for name in ("getaddrinfo", "create_connection", "socket.connect")
@@ -118,17 +117,6 @@ def test_nothing_is_unpickled(kbert_here, write, tmp_path):
         done = kbert_here(*SOURCE, "--output", "x")
         assert (done.returncode, "could run code" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "exploded").exists()
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    (folder / "train.tsv").write_text(ROWS, encoding="utf-8")
-    command = ("finetune", "--task", "classification", "--kg", "none", "--train", "train.tsv")
-    data = ("--dev", "train.tsv", "--test", "train.tsv", "--model", "scratch:mini")
-    done = run_kbert(*command, *data, "--epochs", "1", "--output", "run", "-q", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 def test_pickles_in_a_run_or_a_comparison_stay_closed(finished, kbert_here, tmp_path):

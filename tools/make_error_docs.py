@@ -1,6 +1,6 @@
 """Write docs/errors.md: every clear error of the code, each as a test met it.
 
-`pytest --ignore tests/test_fuzz.py --record-errors errors.jsonl`, the same with `-m slow`, then
+`pytest --ignore tests/test_fuzz.py --record-errors=errors.jsonl`, the same with `-m slow`, then
 python tools/make_error_docs.py errors.jsonl`
 """
 

@@ -1,6 +1,6 @@
 """On the path of a process, this notes every clear error it makes, and where.
 
-`pytest --record-errors FILE` puts it there; tools/make_error_docs.py makes docs/errors.md of FILE.
+`pytest --record-errors=FILE` puts it there; tools/make_error_docs.py makes docs/errors.md of FILE.
 """
 
 import json
