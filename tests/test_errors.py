@@ -12,6 +12,7 @@ import torch
 from transformers import RobertaConfig, RobertaModel
 
 from kbert_cli import load
+from kbert_cli.comparison import compare
 from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.columns import CLASSIFICATION, READING
 from kbert_cli.corpus.reader import open_unlabelled
@@ -20,9 +21,11 @@ from kbert_cli.feature_table import FeatureTable
 from kbert_cli.files import read_json, read_lines, read_span, require_writable
 from kbert_cli.hf_callbacks import ProgressAndLog
 from kbert_cli.kg.sources import SourceFormat
+from kbert_cli.pretrain.encoded import open_encoded_text
+from kbert_cli.reporting import Reporter
 
 from .conftest import ROOT, ROWS
-from .test_conversion import CONFIG, PIECES
+from .test_conversion import CONFIG, PIECES, random_weights
 from .tiny import SIZES
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -84,6 +87,11 @@ CASES = [
     ("predict train.tsv --run changed", "labels, texts or graph_hash"),
     ("predict train.tsv --run newer", "does not fit this version"),
     ("evaluate other.tsv --run run", "labels that the run does not know"),
+    ("predict nowhere.tsv --run run --shard 0/2 --output o", "cannot read nowhere.tsv"),
+    ("inspect-tree 头痛 --kg gone", "cannot read gone/kg.spo"),
+    (("convert-checkpoint", "uer.bin", *BERT[:2], "--vocab", "twice.txt", *BERT[4:]), "already"),
+    (("convert-checkpoint", "uer.bin", "--config", "list.json", *BERT[2:]), "no JSON object"),
+    (("convert-checkpoint", "uer.bin", *BERT), "does not fit"),
     ("merge damaged.tsv", "is damaged"),
     ("merge train.tsv", "has no parts"),
     ("corpus check data.csv --task classification --label-field label", "no column is the text"),
@@ -137,6 +145,13 @@ def place(tmp_path, write, finished, monkeypatch):
     write("uer.json", json.dumps(CONFIG))
     write("vocab.txt", "\n".join(PIECES) + "\n")
     torch.save([1], tmp_path / "numbers.bin")
+    weights = random_weights("kbert")
+    gain = next(key for key in weights if key.endswith("layer_norm_1.gamma"))
+    torch.save({**weights, gain: weights[gain][:1]}, tmp_path / "uer.bin")
+    write("twice.txt", "\n".join([*PIECES[:-1], PIECES[0]]) + "\n")
+    write("list.json", "[]")
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone/kg.spo").symlink_to(tmp_path / "nowhere")
     RobertaModel(RobertaConfig(vocab_size=40, **SIZES)).save_pretrained(tmp_path / "roberta")
     write("begun/pretraining.json", "{}")
     for name in ("run", "unended", "foreign", "changed", "newer"):
@@ -217,3 +232,18 @@ def test_of_weights_that_are_lost(tmp_path):
     log = ProgressAndLog(lambda *_: None, tmp_path / "log")
     with pytest.raises(KbertError, match="the loss is nan at step 7"):
         log.on_log(None, state, None, {"loss": float("nan")})
+
+
+def test_of_comparisons_and_encoded_text(tmp_path):
+    with pytest.raises(KbertError, match="a comparison needs two arms at least"):
+        compare([], [1], tmp_path / "c", Reporter())
+    with pytest.raises(KbertError, match="holds no encoded text"):
+        open_encoded_text(tmp_path)
+
+
+def test_of_standard_input_in_another_encoding(kbert_here, finished, monkeypatch):
+    bad = "label\ttext_a\n" + "1\t头痛发热\n" * 4
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(bad.encode("gb18030"))))
+    done = kbert_here("predict", "-", "--run", finished / "run")
+    assert done.returncode == 1
+    assert "Convert it to UTF-8 first." in done.stderr
