@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kbert_cli.corpus.columns import COLUMNS
 from kbert_cli.corpus.reader import unlabelled_examples
-from kbert_cli.corpus.table import open_table
+from kbert_cli.corpus.row import Row
+from kbert_cli.corpus.table import Table, open_table
 from kbert_cli.corpus.tags import plain_text
-from kbert_cli.errors import KbertError
+from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import BLANKS, STDIN
 from kbert_cli.inspection import Inspector
 
@@ -53,9 +54,13 @@ def read_texts(path: str | Path, task: str | None) -> Iterator[tuple[str, ...]]:
 
     Without ``task`` a header decides; a .txt file or standard input without one is plain text.
     A text whose characters are parted by blanks is put together, as NER tables have it.
+
+    Raises:
+        KbertError: the file, or one of its rows, cannot be read.
     """
     names = COLUMNS[task or "classification"]
-    table = open_table(path, names)
+    opened = open_table(path, names)
+    table = replace(opened, rows=_sound_rows(opened))
     if (
         task is None
         and table.header is None
@@ -65,6 +70,13 @@ def read_texts(path: str | Path, task: str | None) -> Iterator[tuple[str, ...]]:
         return ((plain_text(line),) for line in lines if line.strip(BLANKS))
     found = (example.texts for _, example in unlabelled_examples(table, names))
     return found if task else (tuple(map(plain_text, texts)) for texts in found)
+
+
+def _sound_rows(table: Table) -> Iterator[Row]:
+    for row in table.rows:
+        if row.fault and row.cells != ("",):
+            raise KbertError(at_line(table.path, row.line, row.fault))
+        yield row
 
 
 def cover(

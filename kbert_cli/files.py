@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -118,20 +119,31 @@ def _open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def atomic_output(path: str | Path) -> Iterator[IO[str]]:
-    """A UTF-8 text stream that becomes ``path`` only when the block ends without an error."""
+    """A UTF-8 text stream that becomes ``path`` only when the block ends without an error.
+
+    Until then its ``name`` is that of a file beside ``path``.
+    """
     path = Path(path)
     with named_output_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         temporary = Path(name)
         try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            os.close(handle)
+            with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
                 yield stream
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def require_parent(path: str | Path) -> None:
+    """Raise KbertError when the folder that a file is to be written to is not there."""
+    parent = Path(path).absolute().parent
+    if not parent.is_dir():
+        raise KbertError(f"cannot write {path}: there is no folder {parent}", "Make it first.")
 
 
 @contextlib.contextmanager
@@ -176,8 +188,7 @@ def exclusive(lock: Path, what: str) -> Iterator[None]:
             ) from None
         except NotImplementedError:
             # A file system without locks; all else works there.
-            yield
-            return
+            pass
     try:
         yield
     finally:
@@ -213,12 +224,21 @@ def parse_json(text: str) -> Any:
     """The value of a JSON text that somebody handed in.
 
     Raises:
-        ValueError: it is none, or nested deeper than the library follows.
+        ValueError: it is none, nested deeper than the library follows, or holds half a character.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise ValueError(f"{half} is half a character") from None
+    return value
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def read_json(path: str | Path) -> Any:

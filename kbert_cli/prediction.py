@@ -12,7 +12,8 @@ from kbert_cli.corpus.columns import NER, READING
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.reader import open_unlabelled, unlabelled_examples
-from kbert_cli.corpus.table import Row, Table
+from kbert_cli.corpus.row import Row
+from kbert_cli.corpus.table import Table
 from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import BLANKS, NOT_UTF8, STDIN
 from kbert_cli.pipeline import Pipeline
@@ -76,7 +77,7 @@ def predict_rows(
         examples = [example for (_, example), fault in zip(chunk, faults, strict=True) if not fault]
         predictions = iter(pipeline.predict(examples, batch_size=batch_size))
         for (row, example), fault in zip(chunk, faults, strict=True):
-            if len(row.cells) != table.columns.width:
+            if len(row.cells) != table.columns.width and not row.unread:
                 odd.wrong_width.append(row.line)
             if fault:
                 odd.faulty.append(row.line)

@@ -582,13 +582,19 @@ def test_encodings_that_are_none_are_refused(kbert, tmp_path, encoding):
 
 def test_the_encoding_that_would_fit_is_named(kbert, tmp_path):
     text = "高血压\t类别\t疾病\n我的头痛\t是\t这个症状\n" * 5
-    for encoding, named in (("gbk", "gb18030"), ("utf-16", "utf-16")):
-        (tmp_path / "kg.spo").write_bytes(text.encode(encoding))
+    unmarked = text.encode("utf-16-le")
+    for content, named, alias in (
+        (text.encode("gbk"), "gb18030", "GBK"),
+        (unmarked, "utf-16", "U16"),
+    ):
+        (tmp_path / "kg.spo").write_bytes(content)
         done = kbert("kg", "build", "kg.spo", "--output", "g")
         assert (done.returncode, f"--encoding {named}" in done.stderr) == (1, True)
-        alias = {"gbk": "GBK", "utf-16": "U16"}[encoding]
-        good = kbert("kg", "build", "kg.spo", "--output", encoding, "--encoding", alias, "--json")
+        good = kbert("kg", "build", "kg.spo", "--output", named, "--encoding", alias, "--json")
         assert json.loads(good.stdout)["triples"] == 2
+    (tmp_path / "kg.spo").write_bytes(b"\xff\xfe" + unmarked)
+    marked = kbert("kg", "build", "kg.spo", "--output", "marked", "--json")
+    assert json.loads(marked.stdout)["triples"] == 2
 
 
 def test_arguments_are_utf8_whatever_the_locale(kbert):

@@ -35,7 +35,7 @@ def pipeline(max_length=40):
 @pytest.mark.parametrize("start", [None, "last"])
 def test_targets_are_the_answers_tokens_in_the_windows_that_hold_it(answer, start):
     at = PASSAGE.rfind(answer) if start else PASSAGE.find(answer)
-    example = Example(("服用药物？", PASSAGE), (answer,), answer_start=at if start else None)
+    example = Example(("服用药物？", PASSAGE), (answer,), answer_starts=(at if start else None,))
     items = pipeline().encode([example])
     assert len(items) > 2
     covered = max(item.part.start + item.part.length for item in items)
@@ -137,8 +137,8 @@ CMRC = [
 
 
 def test_both_forms_and_tables_are_read(write):
-    form, examples, faults = read_questions(write("s.json", json.dumps(SQUAD)), ReadConfig())
-    assert (form, len(examples), examples[0].answer_start) == ("squad", 1, 2)
+    form, split, faults = read_questions(write("s.json", json.dumps(SQUAD)), ReadConfig())
+    assert (form, len(split.examples), split.examples[0].answer_start) == ("squad", 1, 2)
     assert [line for line, _ in faults] == [2, 3]
     assert "at 1 the passage has '乙', not '甲'" in faults[0][1]
     assert "does not hold the answer '丁'" in faults[1][1]

@@ -14,7 +14,7 @@ import click
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import injection_options, offline_option, quiet_option
 from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
-from kbert_cli.files import STDIN, atomic_output, read_lines
+from kbert_cli.files import STDIN, atomic_output, read_lines, require_parent
 from kbert_cli.kg.catalog import open_graph
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def inspect_tree(
     """
     from kbert_cli.inspection import Inspector, run_inspector
 
+    if output is not None:
+        require_parent(output)
     reporter = ConsoleReporter(quiet=quiet)
     if run:
         reporter.note(f"run: {run}")

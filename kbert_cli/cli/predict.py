@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
 
 import click
 
@@ -20,14 +16,17 @@ from kbert_cli.cli.options import (
     run_option,
 )
 from kbert_cli.cli.output_part import output_part, rows_in
+from kbert_cli.cli.predicted_rows import row_writer
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.formats import PASSAGES, TABLES
+from kbert_cli.corpus.formats import OBJECTS, PASSAGES, TABLES
 from kbert_cli.errors import KbertError, name_some
 from kbert_cli.files import STDIN
 from kbert_cli.shards import begin, identity, mark_done, parse_shard
 
 FLUSHED = 1_000
 """Rows between writes to disk."""
+_FORMS = {form: form for form in TABLES} | dict.fromkeys((PASSAGES, *OBJECTS), "jsonl")
+"""Format of the input → of the output."""
 
 
 @click.command()
@@ -68,7 +67,7 @@ def predict(
     Rows keep their order and their cells; a label column is not needed and not used. Added are
     `prediction` and `score` (the probability of the label; for qa, of the right answer), or for ner
     `prediction` (a tag a character) and `entities` (JSON, with character offsets). A row that
-    cannot be read keeps its place, and `error` says why it has no prediction.
+    cannot be read keeps its place and its content, and `error` says why it has no prediction.
     """
     reporter = ConsoleReporter(quiet=quiet)
     part = parse_shard(shard)
@@ -88,17 +87,16 @@ def predict(
         assert output
         target, span = part.output(output), part.span(_size(file))
     table = open_input(file, pipeline, record.texts, span, reading)
-    form = form or {PASSAGES: "jsonl", **dict(zip(TABLES, TABLES, strict=True))}.get(
-        table.format, "tsv"
-    )
+    form = form or _FORMS.get(table.format, "tsv")
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
+    headed = form != "jsonl" and table.header is not None
     odd = OddRows()
     facts = {
         "input": None if file == STDIN else identity(file),
         "run": str(Path(folder).resolve()),
         "format": form,
-        "header": form != "jsonl" and table.header is not None,
+        "header": headed,
     }
     if part and not resume:
         assert output
@@ -107,11 +105,10 @@ def predict(
         output_part(target, resume=resume, source=file, facts=facts) as stream,
         reporter.progress("predicting") as advance,
     ):
-        headed = form != "jsonl" and table.header is not None
         done = rows_in(stream, form) - headed if resume else 0
         if done > 0:
             reporter.note(f"{target}.part: {done:,} rows are there already")
-        write = _writer(
+        write = row_writer(
             form,
             stream,
             table.header,
@@ -121,7 +118,7 @@ def predict(
         )
         rows = skip = max(done, 0)
         for predicted in predict_rows(pipeline, table, odd, batch_size=batch_size, skip=skip):
-            write(predicted.row.cells, predicted.added, predicted.error)
+            write(predicted)
             rows += 1
             if rows % FLUSHED == 0:
                 # What was computed is on disk, whatever happens next.
@@ -148,71 +145,3 @@ def _size(file: str) -> int:
         return Path(file).stat().st_size
     except OSError as error:
         raise KbertError(f"cannot read {file}: {error.strerror}") from None
-
-
-def _writer(
-    form: str,
-    stream: IO[str],
-    header: tuple[str, ...] | None,
-    width: int,
-    added_names: tuple[str, ...],
-    *,
-    begun: bool = False,
-) -> Callable[[tuple[str, ...], dict[str, Any], str], None]:
-    names = (
-        _distinct(header) if header else tuple(f"column_{number}" for number in range(1, width + 1))
-    )
-    free = {name: _free_name(name, names) for name in added_names}
-    put = csv.writer(stream, lineterminator="\n").writerow if form == "csv" else _tsv(stream)
-    if header and form != "jsonl" and not begun:
-        put((*header, *free.values()))
-
-    def write(cells: tuple[str, ...], added: dict[str, Any], error: str) -> None:
-        padded = (*cells, *[""] * (width - len(cells)))
-        values = {**added, **({"error": error} if error else {})}
-        if form == "jsonl":
-            record: dict[str, Any] = dict(zip(names, padded, strict=False))
-            record |= {free[name]: value for name, value in values.items()}
-            if len(cells) > width:
-                record[_free_name("more_columns", names)] = list(cells[width:])
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            return
-        # Surplus cells go behind the answer, so that its columns line up.
-        answer = [_tsv_cell(values.get(name, "")) for name in free]
-        put((*padded[:width], *answer, *padded[width:]))
-
-    return write
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as keys: a repeated one gets a number."""
-    seen: dict[str, None] = {}
-    for name in names:
-        number = 2
-        free = name
-        while free in seen:
-            free, number = f"{name}_{number}", number + 1
-        seen[free] = None
-    return tuple(seen)
-
-
-def _tsv(stream: IO[str]) -> Callable[[Sequence[str]], object]:
-    """Writes rows; tabs and line ends in a cell, which TSV cannot hold, become blanks."""
-    return lambda cells: stream.write("\t".join(map(_one_line, cells)) + "\n")
-
-
-def _one_line(cell: str) -> str:
-    return cell.translate(_BLANKED)
-
-
-_BLANKED = str.maketrans("\t\n\r", "   ")
-
-
-def _free_name(name: str, taken: tuple[str, ...]) -> str:
-    while name in taken:
-        name = f"kbert_{name}"
-    return name
-
-
-def _tsv_cell(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

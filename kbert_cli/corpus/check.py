@@ -106,9 +106,9 @@ def _read(
         found.nested, found.notes = tagged.nested, tagged.notes
         return tagged.examples, found
     if names is READING:
-        form, examples, faults = read_questions(path, reading)
-        return examples, CorpusFindings(str(path), form, faults=faults)
-    form, split, faults = read_rows(path, names, None, reading)
+        form, split, faults = read_questions(path, reading)
+    else:
+        form, split, faults = read_rows(path, names, None, reading)
     return split.examples, CorpusFindings(str(path), form, faults=faults, notes=split.notes)
 
 

@@ -20,9 +20,16 @@ class ColumnNames:
     group: tuple[str, ...] = ()
     optional_texts: int = 0
     """How many of the texts, from the back, may be missing."""
+    labels: tuple[str, ...] = ()
+    """The only labels that there are; empty where any will do."""
+    start: tuple[str, ...] = ()
+    """Where the label, which is an answer, begins in the last text."""
 
 
-TEXT_NAMES = ("text_a", "text", "sentence", "review", "content", "文本", "句子", "内容", "评论")
+TEXT_NAMES = (
+    *("text_a", "text", "sentence", "review", "content", "originalText"),
+    *("文本", "句子", "内容", "评论"),
+)
 CLASSIFICATION = ColumnNames(
     texts=(TEXT_NAMES, ("text_b",)),
     optional_texts=1,
@@ -31,12 +38,13 @@ NER = ColumnNames(texts=(TEXT_NAMES,))
 QA = ColumnNames(
     texts=(("question", "text_a", "问题"), ("answer", "text_b", "答案", "回答")),
     group=("qid",),
+    labels=("0", "1"),
 )
-
-
 READING = ColumnNames(
     texts=(("question", "query", "text_a", "问题"), ("context", "passage", "text_b", "文章")),
-    label=("answer", "答案"),
+    label=("answer", "answers", "答案"),
+    group=("id", "qid"),
+    start=("answer_start",),
 )
 COLUMNS = {"classification": CLASSIFICATION, "ner": NER, "qa": QA, "reading": READING}
 """By the name of the task."""
@@ -51,6 +59,7 @@ class Columns:
     group: int | None
     width: int
     """Cells that a row must have."""
+    start: int | None = None
 
     def describe(self) -> str:
         """For example ``label, text, text``."""
@@ -58,6 +67,12 @@ class Columns:
         roles |= {self.label: "label"} if self.label is not None else {}
         roles |= {self.group: "qid"} if self.group is not None else {}
         return ", ".join(roles.get(index, "(unused)") for index in range(self.width))
+
+    @property
+    def unused(self) -> list[int]:
+        """Columns that the task does not read."""
+        used = {*self.texts, self.label, self.group, self.start}
+        return [index for index in range(self.width) if index not in used]
 
 
 def header_columns(cells: Sequence[str], names: ColumnNames) -> Columns | None:
@@ -91,18 +106,30 @@ def header_columns(cells: Sequence[str], names: ColumnNames) -> Columns | None:
         _index(header, names.label),
         _index(header, names.group),
         len(header),
+        _index(header, names.start),
     )
 
 
 def _index(header: list[str], options: Sequence[str]) -> int | None:
-    return next((header.index(name) for name in options if name in header), None)
-
-
-def named_columns(cells: Sequence[str], reading: ReadConfig) -> Columns | None:
-    """The columns that the user named; None when none was.
+    """Where the first of the names is that are there.
 
     Raises:
-        KbertError: a named column is not there.
+        KbertError: it is there twice.
+    """
+    folded = (name.casefold() for name in options)
+    name = next((name for name in folded if name in header), None)
+    if name is None:
+        return None
+    if header.count(name) > 1:
+        raise KbertError(f"the header has {name!r} twice: {name_some(header)}", "Rename one.")
+    return header.index(name)
+
+
+def named_columns(cells: Sequence[str], reading: ReadConfig, names: ColumnNames) -> Columns | None:
+    """The columns that the user named, the others by the task's names; None when none was named.
+
+    Raises:
+        KbertError: a named column is not there, or one that the task needs.
     """
     wanted = (reading.text_field, reading.text_b_field, reading.label_field)
     if wanted == (None, None, None):
@@ -114,36 +141,45 @@ def named_columns(cells: Sequence[str], reading: ReadConfig) -> Columns | None:
                 f"{flag} is {name!r}, and there is no such column; there are: {name_some(header)}"
             )
     folded = [cell.casefold() for cell in header]
-    texts = [header.index(one) for one in wanted[:2] if one is not None]
-    if reading.text_field is None:
-        first = _index(folded, CLASSIFICATION.texts[0])
-        if first is None:
+    texts: list[int] = []
+    for place, name in enumerate(wanted[:2]):
+        options = names.texts[place] if place < len(names.texts) else ()
+        index = _index(folded, options) if name is None else header.index(name)
+        if index is not None:
+            texts.append(index)
+        elif place < len(names.texts) - names.optional_texts:
+            which = "the text" if place == 0 else "the second text"
             raise KbertError(
-                f"no column is the text; there are: {name_some(header)}",
-                "Name it with --text-field.",
+                f"no column is {which}; there are: {name_some(header)}",
+                f"Name it with {'--text-field' if place == 0 else '--text-b-field'}.",
             )
-        texts.insert(0, first)
     label = (
         header.index(reading.label_field)
         if reading.label_field is not None
-        else _index(folded, CLASSIFICATION.label)
+        else _index(folded, names.label)
     )
-    return Columns(tuple(texts), label, _index(folded, QA.group), len(header))
+    group, start = _index(folded, names.group), _index(folded, names.start)
+    return Columns(tuple(texts), label, group, len(header), start)
 
 
 def label_is_last(rows: Sequence[tuple[str, ...]], names: ColumnNames, texts: int | None) -> bool:
     """Whether a table without header has its label behind the texts.
 
-    It has when the last column repeats a few short values and the first does not.
+    It has when the last column repeats a few short values and the first does not. Of fewer than
+    ``_ENOUGH`` rows none may begin alike then.
     """
     width = len(rows[0])
     least = len(names.texts) - names.optional_texts
-    if names is NER or width <= (texts or least) or len(rows) < _ENOUGH:
+    if names is NER or width <= (texts or least):
         return False
     whole = [row for row in rows if len(row) == width]
     first, last = ([row[at] for row in whole] for at in (0, -1))
-    few = len(whole) // 4
-    return len(set(last)) <= few < len(set(first)) and max(map(len, last)) <= _LONGEST_LABEL
+    if max(map(len, last)) > _LONGEST_LABEL:
+        return False
+    if len(whole) < _ENOUGH:
+        shorter = sum(map(len, last)) < sum(map(len, first))
+        return shorter and len(set(last)) < len(whole) == len(set(first))
+    return len(set(last)) <= len(whole) // 4 < len(set(first))
 
 
 _ENOUGH, _LONGEST_LABEL = 20, 20

@@ -16,6 +16,21 @@ class Entity(NamedTuple):
     type: str
 
 
+def offset(value: object) -> int:
+    """An offset as files have it: a whole number, or its digits.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    raise ValueError(f"{value!r} is no whole number")
+
+
 def fault_of(text: str, entity: Entity, shown: str | None = None) -> str:
     """Why an entity does not fit its text; empty when it does.
 

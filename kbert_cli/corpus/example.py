@@ -17,5 +17,10 @@ class Example:
     """The question id of a question–answer pair."""
     line: int = 0
     """Line of the file, from 1; in JSON that is one value, the number of the question."""
-    answer_start: int | None = None
-    """Where the first answer begins in the second text, if the file says so."""
+    answer_starts: tuple[int | None, ...] = ()
+    """Where each answer begins in the second text, None where the file does not say."""
+
+    @property
+    def answer_start(self) -> int | None:
+        """Where the first answer begins in the second text, if the file says so."""
+        return self.answer_starts[0] if self.answer_starts else None

@@ -18,6 +18,8 @@ TABLES = ("tsv", "csv", "jsonl")
 """A row a line; for ner the text's characters and tags are separated by blanks."""
 SEQUENCES = ("conll", "cluener", "entities", "brat", "cmeee", "inline")
 """Formats of ner alone."""
+OBJECTS = ("cluener", "entities")
+"""Those of them that are JSON lines."""
 PASSAGES = "squad"
 """Passages with questions and answers, as SQuAD and CMRC 2018 have them; reading alone."""
 FORMATS = (*TABLES, *SEQUENCES, PASSAGES)
@@ -34,7 +36,7 @@ def sniff(path: str | Path, head: Sequence[str], *, ner: bool) -> str:
     filled = [line for line in head if line.strip()]
     named = _SUFFIXES.get(Path(path).suffix.casefold()) if str(path) != STDIN else None
     if filled and filled[0].lstrip().startswith("{"):
-        return _sniff_objects(filled[0]) if ner else "jsonl"
+        return _sniff_objects(filled[:_OBJECTS_SEEN]) if ner else "jsonl"
     if not ner:
         return named or "tsv"
     if str(path) != STDIN and brat.annotation_of(path).is_file():
@@ -50,14 +52,21 @@ def sniff(path: str | Path, head: Sequence[str], *, ner: bool) -> str:
     return "tsv"
 
 
-def _sniff_objects(first: str) -> str:
-    try:
-        record: Any = parse_json(first)
-    except ValueError:
-        return "jsonl"
-    if is_cluener(record):
-        return "cluener"
-    return "entities" if is_entity_list(record) else "jsonl"
+_OBJECTS_SEEN = 100
+
+
+def _sniff_objects(lines: Sequence[str]) -> str:
+    """By the first object that has entities."""
+    for line in lines:
+        try:
+            record: Any = parse_json(line)
+        except ValueError:
+            continue
+        if is_cluener(record):
+            return "cluener"
+        if is_entity_list(record):
+            return "entities"
+    return "jsonl"
 
 
 def _is_conll(head: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import codecs
 import io
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -49,14 +49,8 @@ class LineSource:
                 with open(self.path, "rb") as stream:
                     self._head = _beginning(stream)
         refuse_no_text(self._head, self.path)
-        self._encoding_by_mark()
-        self._cr = b"\n" not in self._head and b"\r" in self._head
-
-    def _encoding_by_mark(self) -> None:
-        if self._head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-            self.encoding = "utf-32"
-        elif self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            self.encoding = "utf-16"
+        self.encoding = marked_encoding(self._head, self.encoding)
+        self._cr = ends_with_cr(self._head)
 
     def head(self) -> list[str]:
         """The first lines, as many as 64 KiB hold whole, one at least; bad parts are replaced."""
@@ -104,6 +98,19 @@ class LineSource:
             f"Name the file's encoding with --encoding, or convert it to UTF-8.{known}",
         )
 
+    def first_fault(self) -> str:
+        """Why the first line cannot be decoded; empty where it can."""
+        if self.encoding.startswith(_WIDE) or self._cr:
+            return ""
+        return decoded_line(self._head.split(b"\n", 1)[0], self.encoding, first=True)[1]
+
+    def refuse_if_foreign(self, faults: Sequence[tuple[int, str]], rows: int) -> None:
+        """Raise KbertError when most of ``rows`` cannot be decoded: the encoding is another."""
+        foreign = [one for one in faults if one[1].startswith(f"not {self.encoding.upper()}")]
+        # Not all: some short texts happen to be valid in other encodings.
+        if len(foreign) > max(1, rows // 2):
+            raise self.fault_error(*foreign[0])
+
     def good_lines(self) -> Iterator[tuple[int, str]]:
         """Numbers and texts.
 
@@ -139,17 +146,50 @@ def text_encoding(name: str) -> str:
     """Python's own name of a text encoding.
 
     Raises:
-        KbertError: there is none of that name.
+        KbertError: there is none of that name, or lines and cells cannot be told in it.
     """
     try:
-        if "a".encode(name).decode(name) == "a":
-            return codecs.lookup(name).name
-    except (LookupError, ValueError, TypeError, AttributeError):
+        found = codecs.lookup(name).name.removesuffix("-sig")
+        decoder = codecs.getincrementaldecoder(found)("replace")
+        sound = decoder.decode(_ENDS.encode(found), final=True) == _ENDS
+        plain = found.startswith(_WIDE) or _ENDS.encode(found) == _ENDS.encode()
+        if sound and plain and found not in _NO_ENCODINGS:
+            return found
+    except (LookupError, ValueError, TypeError, AttributeError, AssertionError):
         pass
     raise KbertError(
-        f"--encoding {name!r} is not known to Python",
+        f"--encoding {name!r} is not known to Python, or does not keep lines apart",
         "Common ones: utf-8, gb18030, gbk, big5, utf-16.",
     )
+
+
+_ENDS = "a\n\t,"
+_NO_ENCODINGS = ("idna", "punycode", "unicode_escape", "raw-unicode-escape", "raw_unicode_escape")
+
+
+def marked_encoding(head: bytes, encoding: str) -> str:
+    """The encoding of bytes by their byte order mark; without one, ``encoding``.
+
+    UTF-16 and UTF-32 without a mark are read in the byte order in which more of the text is
+    Chinese or ASCII.
+    """
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if encoding not in _WIDE:
+        return encoding
+
+    def fits(ordered: str) -> int:
+        text = codecs.getincrementaldecoder(ordered)("replace").decode(head)
+        return sum(char in _COMMON or char.isascii() for char in text)
+
+    return max(f"{encoding}-le", f"{encoding}-be", key=fits)
+
+
+def ends_with_cr(head: bytes) -> bool:
+    """Whether lines end with CR alone; the last byte may be the first half of CR LF."""
+    return b"\n" not in head and b"\r" in head[:-1]
 
 
 def likely_encoding(raw: bytes) -> str | None:

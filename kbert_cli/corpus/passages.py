@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import Columns
+from kbert_cli.corpus.columns import READING, Columns
+from kbert_cli.corpus.entities import offset
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.formats import PASSAGES
+from kbert_cli.corpus.json_rows import kind_of
 from kbert_cli.corpus.lines import LineSource
-from kbert_cli.corpus.table import Row, Table
+from kbert_cli.corpus.row import Row
+from kbert_cli.corpus.table import Table
 from kbert_cli.errors import KbertError
 from kbert_cli.files import parse_json
 
@@ -38,111 +41,173 @@ def _is_object(line: str) -> bool:
     return isinstance(record, dict) and not isinstance(record.get("data"), list)
 
 
-def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, str]]]:
-    """All questions of a file, and those that cannot be used with the reason.
+def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, str]], list[str]]:
+    """All questions of a file, those that cannot be used with the reason, and fields left out.
 
     Raises:
         KbertError: it is no JSON, or has none of the known forms.
     """
+    examples: list[Example] = []
+    faults: list[tuple[int, str]] = []
+    unused: dict[str, None] = {}
+    for number, (context, question) in enumerate(_questions(source), 1):
+        try:
+            answers = _given_answers(question)
+            examples.append(_example(context, question, number, answers))
+        except ValueError as error:
+            faults.append((number, f"question {number}: {error}"))
+        unused |= dict.fromkeys(key for key in question if key not in _USED)
+    return examples, faults, list(unused)
+
+
+def _questions(source: LineSource) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Passages with one question each."""
     text = "\n".join(line for _, line in source.good_lines())
     try:
         value = parse_json(text)
     except ValueError as error:
         raise KbertError(f"{source.path} is no JSON: {error}") from None
-    examples: list[Example] = []
-    faults: list[tuple[int, str]] = []
-    for number, (context, question) in enumerate(_questions(value, source.path), 1):
-        try:
-            example = _example(context, question, number)
-        except (KeyError, TypeError, ValueError) as error:
-            faults.append((number, f"question {number}: {error}"))
-            continue
-        fault = answer_fault(example)
-        if fault:
-            faults.append((number, f"question {number}: {fault}"))
-        else:
-            examples.append(example)
-    return examples, faults
-
-
-def _questions(value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         passages = value["data"] if isinstance(value, dict) else value
         for one in passages:
             for paragraph in one.get("paragraphs", [one]):
                 context = next(paragraph[key] for key in _CONTEXTS if key in paragraph)
                 for question in paragraph["qas"]:
-                    yield context, question
-    except (KeyError, TypeError, AttributeError, StopIteration):
+                    yield context, dict(question)
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
         raise KbertError(
-            f"{path} is neither SQuAD's nor CMRC's form: no passages with a context and qas"
+            f"{source.path} is neither SQuAD's nor CMRC's form: no passages with a context and qas"
         ) from None
 
 
 _CONTEXTS = ("context", "context_text")
+_ASKED, _NAMES = ("question", "query_text"), ("id", "query_id")
+_USED = (*_ASKED, *_NAMES, *READING.label, *READING.start, "is_impossible")
 
 
-def _example(context: str, question: dict[str, Any], number: int) -> Example:
-    text = next((question[key] for key in ("question", "query_text") if key in question), None)
+def _given_answers(question: dict[str, Any]) -> Any:
+    """What a question has as its answers; none at all must be said."""
+    found = next((question[key] for key in READING.label if key in question), None)
+    if found is None and question.get("is_impossible") is True:
+        return []
+    if isinstance(found, str):
+        return [{"text": found, "answer_start": question.get("answer_start")}]
+    return found
+
+
+def _example(context: Any, question: dict[str, Any], number: int, answers: Any) -> Example:
+    """The example of a question.
+
+    Raises:
+        ValueError: a text is missing, or an answer does not fit.
+    """
+    text = next((question[key] for key in _ASKED if key in question), None)
     if not isinstance(text, str) or not isinstance(context, str):
         raise ValueError("no question or no context")
-    name = next((question[key] for key in ("id", "query_id") if key in question), number)
-    answers, start = [], None
-    for answer in question.get("answers") or []:
-        if isinstance(answer, dict):
-            if start is None and answer.get("answer_start") is not None:
-                start = int(answer["answer_start"])
-            answer = answer["text"]
-        answers.append(str(answer))
-    return Example((text, context), tuple(answers) or None, str(name), number, start)
+    name = next((question[key] for key in _NAMES if key in question), number)
+    return answered(Example((text, context), None, str(name), number), answers)
+
+
+def answered(example: Example, value: Any) -> Example:
+    """An example with its answers, which are texts or have one and where it begins.
+
+    ``{"text": […], "answer_start": […]}`` is understood too; an empty list says that the passage
+    does not tell.
+
+    Raises:
+        ValueError: they are none of these, or not in the passage.
+    """
+    if isinstance(value, dict) and isinstance(value.get("text"), list):
+        texts = value["text"]
+        starts = value.get("answer_start") or [None] * len(texts)
+        if len(starts) != len(texts):
+            raise ValueError(f"{len(texts)} answers begin at {len(starts)} places")
+        value = [{"text": text, "answer_start": at} for text, at in zip(texts, starts, strict=True)]
+    if not isinstance(value, list):
+        raise ValueError(f"no answers: {kind_of(value)}, not a list of texts")
+    found = [_answer(one) for one in value]
+    label = tuple(text for text, _ in found) or None
+    done = replace(example, label=label, answer_starts=tuple(at for _, at in found))
+    if fault := answer_fault(done):
+        raise ValueError(fault)
+    return done
+
+
+def _answer(one: Any) -> tuple[str, int | None]:
+    at = None
+    if isinstance(one, dict):
+        at = one.get("answer_start")
+        # CMRC's baselines write -1 where they did not look.
+        at = None if at in (None, -1) else offset(at)
+        one = one.get("text")
+    if not isinstance(one, str):
+        raise ValueError(f"an answer is {kind_of(one)}, not a text")
+    return one, at
 
 
 def answer_fault(example: Example) -> str:
-    """Why an answer does not fit its passage; empty where it does, or where there is none."""
-    if example.label is None:
-        return ""
-    context, first = example.texts[1], example.label[0]
-    if not first:
-        return "the answer is empty"
-    start = example.answer_start
-    if start is not None and context[start : start + len(first)] != first:
-        return f"at {start} the passage has {context[start : start + len(first)]!r}, not {first!r}"
+    """Why an answer does not fit its passage; empty where all do, or where there is none."""
+    context = example.texts[1]
+    for answer, start in itertools.zip_longest(example.label or (), example.answer_starts):
+        if not answer:
+            return "the answer is empty"
+        if start is not None and context[start : start + len(answer)] != answer:
+            there = context[start : start + len(answer)]
+            return f"at {start} the passage has {there!r}, not {answer!r}"
+    first = example.label[0] if example.label else ""
     return "" if first in context else f"the passage does not hold the answer {first!r}"
 
 
 def write_squad(examples: Iterable[Example]) -> Iterator[str]:
-    """SQuAD's form, the questions of one passage together; offsets are of the first occurrence."""
+    """SQuAD's form, the questions of one passage together.
+
+    An answer whose place the file did not tell gets that of its first occurrence.
+    """
     data = []
     for context, asked in itertools.groupby(examples, key=lambda example: example.texts[1]):
-        questions = []
-        for example in asked:
-            starts = [example.answer_start, *([None] * len(example.label or ()))]
-            answers = [
-                {"text": text, "answer_start": context.find(text) if start is None else start}
-                for text, start in zip(example.label or (), starts, strict=False)
-            ]
-            name = example.group or str(example.line)
-            questions.append({"id": name, "question": example.texts[0], "answers": answers})
+        questions = [
+            {
+                "id": example.group or str(example.line),
+                "question": example.texts[0],
+                "answers": placed_answers(example),
+            }
+            for example in asked
+        ]
         data.append({"paragraphs": [{"context": context, "qas": questions}]})
     yield json.dumps({"version": "1.1", "data": data}, ensure_ascii=False) + "\n"
 
 
-def as_reading(example: Example) -> Example:
-    """A table's row, whose label is the answer."""
-    return replace(example, label=(str(example.label),))
+def write_questions(examples: Iterable[Example]) -> Iterator[str]:
+    """JSON lines, a question with its passage and answers each."""
+    for example in examples:
+        record = {
+            "id": example.group or str(example.line),
+            "question": example.texts[0],
+            "context": example.texts[1],
+            "answers": placed_answers(example),
+        }
+        yield json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def placed_answers(example: Example) -> list[dict[str, Any]]:
+    """Answers as SQuAD has them: text and place."""
+    given = itertools.zip_longest(example.label or (), example.answer_starts)
+    return [
+        {"text": text, "answer_start": example.texts[1].find(text) if start is None else start}
+        for text, start in given
+    ]
 
 
 def passages_table(path: str | Path, source: LineSource) -> Table:
     """The questions of a file to be predicted, a row each; answers are left alone."""
-    text = "\n".join(line for _, line in source.good_lines())
-    try:
-        value = parse_json(text)
-    except ValueError as error:
-        raise KbertError(f"{source.path} is no JSON: {error}") from None
 
     def rows() -> Iterator[Row]:
-        for number, (context, question) in enumerate(_questions(value, str(path)), 1):
-            example = _example(context, {**question, "answers": []}, number)
+        for number, (context, question) in enumerate(_questions(source), 1):
+            try:
+                example = _example(context, question, number, [])
+            except ValueError as error:
+                yield Row(number, ("", "", ""), f"question {number}: {error}")
+                continue
             yield Row(number, (example.group or "", *example.texts))
 
     return Table(str(path), PASSAGES, HEADER, Columns((1, 2), None, 0, 3), rows())

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.classes import named_class, read_classes
 from kbert_cli.corpus.columns import NER, READING, ColumnNames, Columns
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.formats import PASSAGES, TABLES, sniff
+from kbert_cli.corpus.formats import OBJECTS, PASSAGES, TABLES, sniff
+from kbert_cli.corpus.json_rows import kind_of
 from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.passages import (
-    answer_fault,
-    as_reading,
+    answered,
     is_passages,
     passages_table,
     read_passages,
 )
-from kbert_cli.corpus.table import Row, Table, open_table, require_label
+from kbert_cli.corpus.row import Row
+from kbert_cli.corpus.table import Table, open_table, require_label
 from kbert_cli.corpus.tagged import read_sentences, read_tagged_file
 from kbert_cli.corpus.tags import plain_text
 from kbert_cli.errors import KbertError, at_line, name_some
-from kbert_cli.files import BLANKS, read_lines
+from kbert_cli.files import BLANKS
 
 
 @dataclass
@@ -32,6 +34,8 @@ class Split:
     path: str
     examples: list[Example]
     notes: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    """Columns, or fields, that the task does not read."""
 
 
 def read_split(
@@ -59,24 +63,19 @@ def read_split(
 
 def read_questions(
     path: str | Path, reading: ReadConfig
-) -> tuple[str, list[Example], list[tuple[int, str]]]:
+) -> tuple[str, Split, list[tuple[int, str]]]:
     """The format of a file of reading, its examples, and what cannot be used with the reason."""
     source = LineSource(path, reading.encoding)
     if is_passages(source, reading):
-        return PASSAGES, *read_passages(source)
-    form, split, faults = read_rows(path, READING, 2, reading)
-    examples = []
-    for example in map(as_reading, split.examples):
-        fault = answer_fault(example)
-        faults += [(example.line, fault)] if fault else []
-        examples += [] if fault else [example]
-    return form, examples, faults
+        examples, faults, unused = read_passages(source)
+        return PASSAGES, Split(str(path), examples, unused=unused), faults
+    return read_rows(path, READING, 2, reading, source)
 
 
 def _read_reading(path: str | Path, reading: ReadConfig) -> Split:
-    _, examples, faults = read_questions(path, reading)
-    _refuse(path, [at_line(path, line, fault) for line, fault in faults], examples)
-    return Split(str(path), examples)
+    _, split, faults = read_questions(path, reading)
+    _refuse(path, [at_line(path, line, fault) for line, fault in faults], split.examples)
+    return split
 
 
 def _read_table(
@@ -88,48 +87,80 @@ def _read_table(
 
 
 def read_rows(
-    path: str | Path, names: ColumnNames, texts: int | None, reading: ReadConfig
+    path: str | Path,
+    names: ColumnNames,
+    texts: int | None,
+    reading: ReadConfig,
+    source: LineSource | None = None,
 ) -> tuple[str, Split, list[tuple[int, str]]]:
     """The format of a labelled table, its examples, and the lines that hold none with the reason.
 
     Raises:
-        KbertError: the file cannot be opened, or has no label column.
+        KbertError: the file cannot be opened, has no label column, or is in another encoding.
     """
-    table = open_table(path, names, texts=texts, reading=reading)
+    source = source or LineSource(path, reading.encoding)
+    if fault := source.first_fault():
+        # It tells the columns.
+        raise source.fault_error(1, fault)
+    table = open_table(path, names, texts=texts, reading=reading, faults=True, source=source)
     require_label(table)
     split = Split(str(path), [])
     if table.header is None:
         split.notes.append(f"{path} has no header; columns: {table.columns.describe()}")
-    classes = _classes(reading.classes)
+    classes = read_classes(reading.classes)
     faults: list[tuple[int, str]] = []
     trimmed, empty = [], []
+    late: dict[str, None] = {}
     for row in table.rows:
         if row.cells == ("",):
             continue
         try:
-            example = _labelled(row, table, classes)
+            example = _labelled(row, table, names, classes)
         except ValueError as error:
             faults.append((row.line, str(error)))
             continue
         split.examples.append(example)
-        if classes is None and example.label != row.cell(table.columns.label):
-            trimmed.append(str(row.line))
+        late |= dict.fromkeys(row.record or ())
+        if classes is None and names is not READING:
+            trimmed += [str(row.line)] if example.label != row.cell(table.columns.label) else []
         if not all(text.strip(BLANKS) for text in example.texts):
             empty.append(str(row.line))
+    source.refuse_if_foreign(faults, len(split.examples) + len(faults))
     if trimmed:
         split.notes.append(f"{path}: blanks around labels removed, lines {name_some(trimmed)}")
     if empty:
         split.notes.append(f"{path}: empty texts in lines {name_some(empty)}")
-    alike = _look_alike({str(example.label) for example in split.examples})
-    if alike:
-        split.notes.append(f"{path}: labels that differ in form only: {alike}")
+    split.unused = _unused(table, late)
+    if names is not READING:
+        split.notes += _label_notes(split, table, reading)
     return table.format, split, faults
 
 
-def _classes(path: str | None) -> list[str] | None:
-    if path is None:
-        return None
-    return [line.strip(BLANKS) for _, line in read_lines(path) if line.strip(BLANKS)]
+def _unused(table: Table, late: Iterable[str]) -> list[str]:
+    columns = table.columns
+    if table.header is None:
+        return [f"column {index + 1}" for index in columns.unused]
+    return [
+        *(table.header[index] for index in columns.unused),
+        *(name for name in late if name not in table.header),
+    ]
+
+
+def _label_notes(split: Split, table: Table, reading: ReadConfig) -> list[str]:
+    notes = []
+    labels = {str(example.label) for example in split.examples}
+    if alike := _look_alike(labels):
+        notes.append(f"{split.path}: labels that differ in form only: {alike}")
+    if (
+        table.header is None
+        and reading.label_column is None
+        and 2 < len(labels) == len(split.examples)
+    ):
+        notes.append(
+            f"{split.path}: each row has a label of its own; where the labels are the last column, "
+            "say --label-column last"
+        )
+    return notes
 
 
 def _look_alike(labels: set[str]) -> str:
@@ -156,7 +187,7 @@ def _refuse(path: str | Path, bad: list[str], examples: list[Example]) -> None:
         raise KbertError(f"{path} holds no example")
 
 
-def _labelled(row: Row, table: Table, classes: list[str] | None) -> Example:
+def _labelled(row: Row, table: Table, names: ColumnNames, classes: Sequence[str] | None) -> Example:
     columns = table.columns
     if row.fault:
         raise ValueError(row.fault)
@@ -164,19 +195,46 @@ def _labelled(row: Row, table: Table, classes: list[str] | None) -> Example:
         raise ValueError(f"{len(row.cells)} columns, expected {columns.width}")
     texts = tuple(row.cells[index] for index in columns.texts)
     assert columns.label is not None
+    group = row.cell(columns.group)
+    if names is READING:
+        return _answered(row, table, Example(texts, None, group or None, row.line))
+    if group is not None and not group.strip(BLANKS):
+        raise ValueError("empty qid")
     label = row.cells[columns.label].strip(BLANKS)
+    if row.record is not None and table.header is not None:
+        value = row.record.get(table.header[columns.label])
+        if isinstance(value, list | dict):
+            raise ValueError(f"the label is {kind_of(value)}, not a text or number")
     if not label:
         raise ValueError("empty label")
     if classes is not None:
-        if not label.isdigit() or int(label) >= len(classes):
-            raise ValueError(f"label {label!r} is no number from 0 to {len(classes) - 1}")
-        label = classes[int(label)]
-    return Example(texts, label, row.cell(columns.group), row.line)
+        label = named_class(label, classes)
+    if names.labels and label not in names.labels:
+        raise ValueError(f"label {label!r}; it must be one of {', '.join(names.labels)}")
+    return Example(texts, label, group, row.line)
+
+
+def _answered(row: Row, table: Table, example: Example) -> Example:
+    columns = table.columns
+    assert columns.label is not None
+    if row.record is not None and table.header is not None:
+        answers = row.record.get(table.header[columns.label])
+        start = None if columns.start is None else row.record.get(table.header[columns.start])
+    else:
+        answers = row.cells[columns.label].strip(BLANKS)
+        start = (row.cell(columns.start) or "").strip(BLANKS) or None
+        if not answers:
+            raise ValueError("empty answer")
+    if isinstance(answers, str):
+        answers = [{"text": answers, "answer_start": start}]
+    return answered(example, answers)
 
 
 def unlabelled_example(row: Row, table: Table, names: ColumnNames) -> Example:
     """The texts of a row, its label left alone; missing cells are empty texts."""
-    read: Callable[[str], str] = plain_text if names is NER else str
+    # Objects with entities hold texts as they are.
+    spaced = names is NER and table.format in TABLES
+    read: Callable[[str], str] = plain_text if spaced else str
     texts = tuple(read(row.cell(index) or "") for index in table.columns.texts)
     return Example(texts, line=row.line)
 
@@ -196,22 +254,24 @@ def open_unlabelled(
 ) -> Table:
     """A file to predict as a table, rows that cannot be read included; see ``open_table``.
 
-    Formats of ner that are no tables give a row with the text of each sentence.
+    Formats of ner that are no tables give a row with the text of each sentence; those that are
+    objects keep their fields.
     """
     reading = reading or ReadConfig()
     source = LineSource(path, reading.encoding)
     if names is READING and is_passages(source, reading):
         return passages_table(path, source)
     form = reading.format or sniff(path, source.head(), ner=names is NER)
-    if form in TABLES:
-        known = replace(reading, format=form)
-        return open_table(
+    if form in TABLES or (form in OBJECTS and names is NER):
+        known = replace(reading, format="jsonl" if form in OBJECTS else form)
+        table = open_table(
             path, names, texts=texts, span=span, faults=True, reading=known, source=source
         )
+        return replace(table, format=form)
     if names is not NER:
         raise KbertError(f"{path}: the format {form} is read for --task ner only")
     rows = (
-        Row(one.line, ("",) if one.fault else (one.text,), one.fault)
+        Row(one.line, ("",) if one.fault else (one.text,), one.fault or one.partial)
         for one in read_sentences(source, form, reading)
     )
     return Table(str(path), form, ("text_a",), Columns((0,), None, None, 1), rows)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.columns import (
@@ -20,26 +17,15 @@ from kbert_cli.corpus.columns import (
     named_columns,
 )
 from kbert_cli.corpus.formats import TABLES, sniff
-from kbert_cli.corpus.lines import Line, LineSource
-from kbert_cli.errors import KbertError, name_some
-from kbert_cli.files import parse_json, read_span
+from kbert_cli.corpus.json_rows import json_rows, with_missing
+from kbert_cli.corpus.lines import LineSource
+from kbert_cli.corpus.row import Row, csv_rows, tsv_rows
+from kbert_cli.errors import KbertError, at_line, name_some
+from kbert_cli.files import read_span
 
+_ARRAYS = ("[{", "[\n", "[\r\n")
 _LOOKED_AT = 200
 """Rows of a table without header that tell where its label is."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of a table; in TSV cut at its tabs and nowhere else: quotes are plain characters."""
-
-    line: int
-    cells: tuple[str, ...]
-    fault: str = ""
-    """Why the row could not be read, if it could not."""
-
-    def cell(self, index: int | None) -> str | None:
-        """The cell, or None where the row is too short or there is no such column."""
-        return self.cells[index] if index is not None and index < len(self.cells) else None
 
 
 @dataclass(frozen=True)
@@ -81,17 +67,28 @@ def open_table(
     form = reading.format or sniff(path, source.head(), ner=False)
     if form not in TABLES:
         raise KbertError(f"{path}: --format {form} is read for --task ner only")
+    if form == "tsv" and source.beginning().lstrip().startswith(_ARRAYS):
+        raise KbertError(
+            f"{path} is a JSON array; JSON is read as an object a line",
+            "Write it anew, for example: jq -c '.[]' FILE > FILE.jsonl",
+        )
     rows = _rows(source, form, faults)
     first = next(rows, None)
     if first is None:
         raise KbertError(f"{path} is empty")
+    if first.fault and form == "csv":
+        raise KbertError(
+            at_line(path, first.line, first.fault), "The first row tells the columns: mend it."
+        )
     try:
-        columns = named_columns(first.cells, reading) or header_columns(first.cells, names)
+        columns = named_columns(first.cells, reading, names) or header_columns(first.cells, names)
     except KbertError as error:
         raise KbertError(f"{path}:{first.line}: {error.what}", error.hint) from None
     if columns is None and form == "jsonl":
         raise _no_text_field(str(path), first.cells)
     header = first.cells if columns is not None else None
+    if columns is not None and header is not None and form == "jsonl":
+        rows = with_missing(rows, header, columns, names, reading)
     if columns is None:
         ahead = [first, *itertools.islice(rows, _LOOKED_AT)]
         rows = itertools.chain(ahead[1:], rows)
@@ -147,65 +144,5 @@ def _require_splittable(source: LineSource, form: str) -> None:
 def _rows(source: LineSource, form: str, faults: bool) -> Iterator[Row]:
     lines = source.lines() if faults else ((n, line, "") for n, line in source.good_lines())
     if form == "csv":
-        return _csv_rows(lines)
-    if form == "jsonl":
-        return _json_rows(lines, source.head())
-    return (Row(number, tuple(line.split("\t")), fault) for number, line, fault in lines)
-
-
-def _csv_rows(lines: Iterable[Line]) -> Iterator[Row]:
-    """RFC 4180: cells in double quotes may hold commas, line ends and doubled quotes."""
-    faults: list[str] = []
-    seen = [0]
-
-    def texts() -> Iterator[str]:
-        for number, line, fault in lines:
-            seen[0] = number
-            if fault:
-                faults.append(fault)
-            yield line + "\n"
-
-    begin = 1
-    reader = csv.reader(texts(), strict=True)
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield Row(begin, (), f"no CSV: {error}")
-            return
-        yield Row(begin, tuple(cells) or ("",), "; ".join(faults))
-        faults.clear()
-        begin = seen[0] + 1
-
-
-def _json_rows(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Row]:
-    """Objects as rows, the keys of the first ones as header."""
-    keys: dict[str, None] = {}
-    for line in head:
-        record = _object(line)
-        keys |= dict.fromkeys(record or {})
-    yield Row(1, tuple(keys))
-    for number, line, fault in lines:
-        if not line.strip():
-            continue
-        record = _object(line)
-        if fault or record is None:
-            yield Row(number, ("",) * len(keys), fault or "no JSON object")
-        else:
-            yield Row(number, tuple(_cell(record.get(key)) for key in keys))
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        value = parse_json(line)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return csv_rows(lines)
+    return json_rows(lines, source.head()) if form == "jsonl" else tsv_rows(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kbert_cli.config import ReadConfig
@@ -46,6 +46,17 @@ class TaggedFile:
     nested: int = 0
     """Entities left out because a longer one shares characters with them."""
     notes: list[str] = field(default_factory=list)
+    unused: dict[str, None] = field(default_factory=dict)
+    """Fields and columns that are passed over."""
+
+    @property
+    def nested_note(self) -> str:
+        """What became of entities that share characters."""
+        kept = sum(len(without_overlaps(one)) for one in self.entities)
+        return (
+            f"{self.path}: {kept} entities kept, {self.nested} left out that share characters "
+            "with a longer one"
+        )
 
 
 def read_tagged_file(path: str | Path, reading: ReadConfig) -> TaggedFile:
@@ -59,6 +70,7 @@ def read_tagged_file(path: str | Path, reading: ReadConfig) -> TaggedFile:
     found = TaggedFile(str(path), form)
     sentences = []
     for sentence in _sentences(source, form, reading, found):
+        found.unused |= dict.fromkeys(sentence.unused)
         if sentence.fault:
             found.faults.append((sentence.line, sentence.fault))
         elif sentence.tags is None:
@@ -67,6 +79,7 @@ def read_tagged_file(path: str | Path, reading: ReadConfig) -> TaggedFile:
             sentences.append(sentence)
     if sentences:
         _add_tagged(found, sentences)
+    source.refuse_if_foreign(found.faults, len(found.examples) + len(found.faults))
     _note(found)
     return found
 
@@ -75,7 +88,10 @@ def _sentences(
     source: LineSource, form: str, reading: ReadConfig, found: TaggedFile
 ) -> Iterator[Sentence]:
     if form in TABLES:
-        table = open_table(source.path, NER, reading=reading, source=source)
+        if fault := source.first_fault():
+            raise source.fault_error(1, fault)
+        known = replace(reading, format=form)
+        table = open_table(source.path, NER, reading=known, source=source, faults=True)
         require_label(table)
         if table.header is None:
             found.notes.append(f"{source.path} has no header; columns: {table.columns.describe()}")
@@ -97,11 +113,13 @@ def read_sentences(source: LineSource, form: str, reading: ReadConfig) -> Iterat
         return brat.read(source.good_lines(), marks, annotation.name)
     if form not in _READERS:
         raise KbertError(f"--format is {form!r}; it must be one of {', '.join(FORMATS)}")
-    return _READERS[form](source.good_lines(), source.head())
+    return _READERS[form](source.lines(), source.head())
 
 
 def _table_sentences(table: Table) -> Iterator[Sentence]:
     columns = table.columns
+    header = table.header or [f"column {index + 1}" for index in range(columns.width)]
+    unused = tuple(header[index] for index in columns.unused)
     for row in table.rows:
         if row.cells == ("",):
             continue
@@ -121,7 +139,8 @@ def _table_sentences(table: Table) -> Iterator[Sentence]:
         elif len(tokens) != len(tags):
             yield Sentence(row.line, fault=f"{len(tokens)} tokens but {len(tags)} tags")
         else:
-            yield Sentence(row.line, tokens, tags)
+            late = [name for name in row.record or () if name not in header]
+            yield Sentence(row.line, tokens, tags, unused=(*unused, *late))
 
 
 def _add_entities(found: TaggedFile, sentence: Sentence) -> None:
@@ -142,6 +161,8 @@ def _add_tagged(found: TaggedFile, sentences: Iterable[Sentence]) -> None:
         tags, odd = to_bio(marks, found.scheme)
         lines = sentence.lines or [sentence.line] * len(tags)
         found.odd_tags += [(lines[index], reason) for index, reason in odd]
+        if sentence.partial:
+            continue
         spread: list[str] = []
         for token, tag in zip(sentence.tokens, tags, strict=True):
             rest = tag if tag == OUTSIDE else "I-" + tag[2:]
@@ -175,8 +196,4 @@ def _note(found: TaggedFile) -> None:
             f"{found.odd_tags[0][1]}), lines {lines}"
         )
     if found.nested:
-        kept = sum(len(without_overlaps(one)) for one in found.entities)
-        found.notes.append(
-            f"{found.path}: {kept} entities kept, {found.nested} left out that share characters "
-            "with a longer one"
-        )
+        found.notes.append(found.nested_note)

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from kbert_cli.corpus.lines import likely_encoding, text_encoding
+from kbert_cli.corpus.lines import (
+    ends_with_cr,
+    likely_encoding,
+    marked_encoding,
+    text_encoding,
+)
 from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import STDIN, refuse_no_text
 
@@ -103,25 +108,38 @@ def _beginning(path: str | Path) -> bytes:
         return stream.read(1 << 16)
 
 
+def _peek(stream: IO[bytes]) -> bytes:
+    """What a stream begins with, without reading on; empty where that cannot be told."""
+    peek: Callable[[int], bytes] | None = getattr(stream, "peek", None)
+    return peek(1 << 16) if peek else b""
+
+
 def read_source_lines(
     path: str | Path, encoding: str, on_bytes: Callable[[int], None] = lambda _: None
 ) -> Iterator[tuple[int, str]]:
-    r"""``(number, line)`` of a source, line ends removed; only ``\n`` and ``\r\n`` end a line.
+    r"""``(number, line)`` of a source, line ends removed.
+
+    ``\n`` and ``\r\n`` end a line, and ``\r`` where the beginning has no other end.
 
     Raises:
         KbertError: it cannot be read or decoded (names the line).
     """
     number = before = 0
-    plain = encoding == "utf-8"
-    wide = encoding.startswith(("utf-16", "utf-32"))
+    as_text = False
     try:
         with open_source(path) as (stream, tell):
+            head = _peek(stream)
+            encoding = marked_encoding(head, encoding)
+            cr = ends_with_cr(head)
+            as_text = cr or encoding.startswith(("utf-16", "utf-32"))
             lines: Iterable[Any] = (
-                io.TextIOWrapper(stream, encoding, newline="\n") if wide else stream
+                io.TextIOWrapper(stream, encoding, newline="\r" if cr else "\n")
+                if as_text
+                else stream
             )
             for number, raw in enumerate(lines, 1):
-                line = raw if wide else raw.decode(encoding)
-                if number == 1 and plain:
+                line = raw if as_text else raw.decode(encoding)
+                if number == 1:
                     line = line.removeprefix("\ufeff")
                 if number % 20_000 == 0:
                     done = tell()
@@ -140,6 +158,6 @@ def read_source_lines(
             else "For example --encoding gb18030."
         )
         raise KbertError(
-            at_line(path, number + wide, f"not {encoding.upper()}{byte}"),
+            at_line(path, number + as_text, f"not {encoding.upper()}{byte}"),
             f"Name its encoding. {known}",
         ) from None

@@ -23,7 +23,7 @@ batch_size = 32
 scratch_rate = classification.scratch_rate
 small_rate = classification.small_rate
 
-NEGATIVE, POSITIVE = LABELS = ("0", "1")
+NEGATIVE, POSITIVE = LABELS = QA.labels
 
 
 def label_list(examples: Sequence[Example]) -> list[str]:

@@ -20,6 +20,10 @@ class Sentence:
     lines: list[int] = field(default_factory=list)
     """Line of each token, where tokens have lines of their own."""
     entities: list[Entity] = field(default_factory=list)
+    unused: tuple[str, ...] = ()
+    """Fields and columns of the file that are passed over."""
+    partial: str = ""
+    """Why some of its lines are missing here; such a sentence is no example."""
     fault: str = ""
     """Why nothing was read; the other fields mean nothing then."""
 
@@ -27,3 +31,12 @@ class Sentence:
     def text(self) -> str:
         """The tokens put together."""
         return "".join(self.tokens)
+
+    def add(self, line: int, token: str, tag: str) -> None:
+        """Append a token that has a line of its own."""
+        self.line = self.line or line
+        self.tokens.append(token)
+        if self.tags is None:
+            self.tags = []
+        self.tags.append(tag)
+        self.lines.append(line)

@@ -9,6 +9,7 @@ from kbert_cli.corpus.entities import Entity, fault_of
 from kbert_cli.corpus.sequences.base import Sentence
 
 SUFFIX = ".ann"
+_OTHERS = "relations, events and notes"
 
 
 def annotation_of(path: str | Path) -> Path:
@@ -30,8 +31,10 @@ def read(
         starts.append(at)
         at += len(text) + 1
     found: list[list[Entity]] = [[] for _ in texts]
+    others: tuple[str, ...] = ()
     for number, line in annotation:
         if not line.startswith("T"):
+            others = others or ((_OTHERS,) if line.strip() else ())
             continue
         entity, fault = _entity(line)
         index = None
@@ -47,7 +50,7 @@ def read(
         found[index].append(entity)
     for (number, text), entities in zip(texts, found, strict=True):
         if text.strip():
-            yield Sentence(number, tokens=list(text), entities=entities)
+            yield Sentence(number, tokens=list(text), entities=entities, unused=others)
 
 
 def _entity(line: str) -> tuple[Entity | None, str]:
@@ -55,7 +58,7 @@ def _entity(line: str) -> tuple[Entity | None, str]:
     parts = cells[1].split() if len(cells) > 1 else []
     if ";" in (cells[1] if len(cells) > 1 else ""):
         return None, f"{cells[0]} lies in several pieces"
-    if len(parts) != 3 or not (parts[1].isdigit() and parts[2].isdigit()):
+    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
         return None, f"{line!r} is not id, type, start and end"
     return Entity(int(parts[1]), int(parts[2]), parts[0]), ""
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kbert_cli.corpus.entities import Entity, fault_of
+from kbert_cli.corpus.lines import Line
 from kbert_cli.corpus.sequences.base import Sentence
 
 MARK = "|||"
 
 
-def read(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sentence]:
+def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences; the end of an entity is its last character."""
-    for number, line in lines:
+    for number, line, broken in lines:
+        if broken:
+            yield Sentence(number, fault=broken)
+            continue
         if not line.strip():
             continue
         text, *parts = line.split(MARK)
@@ -21,7 +25,7 @@ def read(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sent
             if not part.strip():
                 continue
             cells = part.split()
-            if len(cells) != 3 or not (cells[0].isdigit() and cells[1].isdigit()):
+            if len(cells) != 3 or not (cells[0].isdecimal() and cells[1].isdecimal()):
                 faults.append(f"{part!r} is not start, end and type")
                 continue
             entity = Entity(int(cells[0]), int(cells[1]) + 1, cells[2])

@@ -6,42 +6,44 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbert_cli.corpus.lines import Line
 from kbert_cli.corpus.sequences.base import Sentence
 
 _NUMBERED = re.compile(r".[0-9]")
 _COMMENT = "-DOCSTART-"
 
 
-def read(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sentence]:
+def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences; with tabs a token may be a blank, with blanks it may not.
 
     The first cell of a line is the token, the last one the tag. Weibo's tokens, a character and
-    its place in the word (``字0``), lose the number.
+    its place in the word (``字0``), lose the number. A sentence with a bad line is partial.
     """
     filled = [line for line in head if line.strip()]
     tabs = sum("\t" in line for line in filled) * 2 > len(filled)
     cut = _by_tabs if tabs else _by_blanks
     width = Counter(len(cut(line)) for line in filled).most_common(1)[0][0] if filled else 2
+    width = max(width, 2)
     tokens = [cut(line)[0] for line in filled]
     numbered = sum(bool(_NUMBERED.fullmatch(token)) for token in tokens) * 10 > 9 * len(tokens)
-    sentence = Sentence(0, tags=[])
-    for number, line in lines:
-        if not line or line.startswith(_COMMENT) or (not tabs and not line.strip(" ")):
+    unused = tuple(f"column {number}" for number in range(2, width))
+    sentence = Sentence(0, unused=unused)
+    for number, line, broken in lines:
+        if not broken and (
+            not line or line.startswith(_COMMENT) or (not tabs and not line.strip(" "))
+        ):
             if sentence.tokens:
                 yield sentence
-            sentence = Sentence(0, tags=[])
+            sentence = Sentence(0, unused=unused)
             continue
         cells = cut(line)
         token = cells[0][:1] if numbered and _NUMBERED.fullmatch(cells[0]) else cells[0]
-        fault = _fault(cells, token, max(width, 2), tabs=tabs)
+        fault = broken or _fault(cells, token, width, tabs=tabs)
         if fault:
+            sentence.partial = sentence.partial or f"line {number}: {fault}"
             yield Sentence(number, fault=fault)
             continue
-        assert sentence.tags is not None
-        sentence.line = sentence.line or number
-        sentence.tokens.append(token)
-        sentence.tags.append(cells[-1])
-        sentence.lines.append(number)
+        sentence.add(number, token, cells[-1].strip(" "))
     if sentence.tokens:
         yield sentence
 
@@ -51,7 +53,7 @@ def _by_tabs(line: str) -> list[str]:
 
 
 def _by_blanks(line: str) -> list[str]:
-    return line.split(" ")
+    return line.rstrip(" ").split(" ")
 
 
 def _fault(cells: Sequence[str], token: str, width: int, *, tabs: bool) -> str:
@@ -60,7 +62,8 @@ def _fault(cells: Sequence[str], token: str, width: int, *, tabs: bool) -> str:
         return f"{len(cells)} cells between {between}, expected {width} (token and tag)"
     if not token or (not tabs and not token.strip()):
         return f"the token is blank, which a file with {between} between cells cannot hold"
-    return "" if cells[-1].strip() == cells[-1] and cells[-1] else f"no tag in {cells[-1]!r}"
+    tag = cells[-1].strip(" ")
+    return "" if tag and tag.strip() == tag else f"no tag in {cells[-1]!r}"
 
 
 def write(sentences: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:

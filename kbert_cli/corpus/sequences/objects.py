@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kbert_cli.corpus.entities import Entity, fault_of
+from kbert_cli.corpus.entities import Entity, fault_of, offset
+from kbert_cli.corpus.json_rows import kind_of, object_of
+from kbert_cli.corpus.lines import Line
 from kbert_cli.corpus.sequences.base import Sentence
-from kbert_cli.files import parse_json
 
 _TEXTS = ("text", "sentence", "originalText", "文本")
 _LISTS = ("entities", "entity", "labels", "spans")
@@ -29,83 +30,100 @@ def is_entity_list(record: Any) -> bool:
     return isinstance(record, dict) and any(isinstance(record.get(key), list) for key in _LISTS)
 
 
-def read_cluener(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sentence]:
+def read_cluener(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences of CLUENER; the end of an entity is its last character."""
     for number, record, fault in _objects(lines):
-        if fault:
-            yield Sentence(number, fault=fault)
-            continue
         found = []
         try:
-            for kind, names in (record.get("label") or {}).items():
+            for kind, names in ({} if fault else record.get("label")).items():
                 for shown, spans in names.items():
-                    found += [(Entity(int(s), int(e) + 1, kind), shown) for s, e in spans]
+                    found += [(Entity(offset(s), offset(e) + 1, kind), shown) for s, e in spans]
         except (TypeError, ValueError, AttributeError):
-            yield Sentence(number, fault='"label" is not type → entity → [[start, end], …]')
-            continue
-        yield _sentence(number, record, found)
+            fault = '"label" is not type → entity → [[start, end], …]'
+        yield _sentence(number, record, found, "label", fault)
 
 
-def read_entity_list(lines: Iterable[tuple[int, str]], head: Sequence[str]) -> Iterator[Sentence]:
+def read_entity_list(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences with a list of entities.
 
     ``start_idx`` and ``end_idx`` (CMeEE) count the last character in, other names do not.
     """
     for number, record, fault in _objects(lines):
-        if fault:
-            yield Sentence(number, fault=fault)
-            continue
-        key = next((one for one in _LISTS if isinstance(record.get(one), list)), None)
+        key, found = "", []
+        if not fault:
+            key, fault = _list_name(record)
         try:
-            found = [_entity(one) for one in record[key]] if key else []
-        except (TypeError, ValueError, KeyError):
-            yield Sentence(number, fault=f'"{key}" is no list of start, end and type')
-            continue
-        yield _sentence(number, record, found)
+            found = [_entity(one) for one in record[key]] if not fault else []
+        except (TypeError, ValueError, KeyError) as error:
+            fault = f'"{key}" is no list of start, end and type: {_reason(error)}'
+        yield _sentence(number, record, found, key, fault)
+
+
+def _list_name(record: Any) -> tuple[str, str]:
+    """The field with the entities of an object, or why there is none."""
+    there = [name for name in _LISTS if name in record]
+    key = next((name for name in there if isinstance(record[name], list)), None)
+    if key is not None:
+        return key, ""
+    if there:
+        return "", f'"{there[0]}" is {kind_of(record[there[0]])}, not a list of entities'
+    return "", f"no list of entities: none of {', '.join(_LISTS)} is there"
+
+
+def _reason(error: Exception) -> str:
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _entity(one: Any) -> tuple[Entity, str | None]:
     if isinstance(one, list):
         start, end, kind = one
-        return Entity(int(start), int(end), str(kind)), None
-    kind = str(_first(one, _TYPES))
+        return Entity(offset(start), offset(end), _kind(kind)), None
+    kind = _kind(_first(one, _TYPES))
     shown = next((one[key] for key in _SHOWN if isinstance(one.get(key), str)), None)
     if "start_idx" in one:
-        return Entity(int(one["start_idx"]), int(one["end_idx"]) + 1, kind), shown
-    return Entity(int(_first(one, _STARTS)), int(_first(one, _ENDS)), kind), shown
+        return Entity(offset(one["start_idx"]), offset(one["end_idx"]) + 1, kind), shown
+    return Entity(offset(_first(one, _STARTS)), offset(_first(one, _ENDS)), kind), shown
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"the type is {kind_of(value)}")
 
 
 def _first(record: Any, names: Sequence[str]) -> Any:
-    return (
-        next(record[name] for name in names if name in record)
-        if any(name in record for name in names)
-        else record[names[0]]
-    )
+    return record[next((name for name in names if name in record), names[0])]
 
 
-def _objects(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Any, str]]:
-    for number, line in lines:
-        if not line.strip():
+def _objects(lines: Iterable[Line]) -> Iterator[tuple[int, Any, str]]:
+    for number, line, broken in lines:
+        if not line.strip() and not broken:
             continue
-        try:
-            record = parse_json(line)
-        except ValueError as error:
-            yield number, None, f"no JSON: {error}"
-            continue
-        if not isinstance(record, dict):
-            yield number, None, "no JSON object"
-        elif not any(isinstance(record.get(name), str) for name in _TEXTS):
-            yield number, None, f"no text: none of {', '.join(_TEXTS)} is there"
-        else:
-            yield number, record, ""
+        record, fault = object_of(line)
+        if not fault and not any(isinstance(record.get(name), str) for name in _TEXTS):
+            fault = f"no text: none of {', '.join(_TEXTS)} is there"
+        yield number, record, broken or fault
 
 
-def _sentence(number: int, record: Any, found: Sequence[tuple[Entity, str | None]]) -> Sentence:
-    text = next(record[name] for name in _TEXTS if isinstance(record.get(name), str))
-    faults = [fault for one, shown in found if (fault := fault_of(text, one, shown))]
+def _sentence(
+    number: int,
+    record: Any,
+    found: Sequence[tuple[Entity, str | None]],
+    key: str,
+    fault: str,
+) -> Sentence:
+    if fault:
+        return Sentence(number, fault=fault)
+    name = next(name for name in _TEXTS if isinstance(record.get(name), str))
+    faults = [fault for one, shown in found if (fault := fault_of(record[name], one, shown))]
     if faults:
         return Sentence(number, fault="; ".join(faults))
-    return Sentence(number, tokens=list(text), entities=[one for one, _ in found])
+    return Sentence(
+        number,
+        tokens=list(record[name]),
+        entities=[one for one, _ in found],
+        unused=tuple(other for other in record if other not in (name, key)),
+    )
 
 
 def write_cluener(sentences: Iterable[tuple[str, Sequence[Entity]]]) -> Iterator[str]:
