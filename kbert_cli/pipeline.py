@@ -153,9 +153,20 @@ class Pipeline:
         batch_size: int = 64,
         on_batch: Callable[[int], None] = lambda _: None,
     ) -> list[Prediction]:
-        """Predictions for examples, in order."""
+        """Predictions for examples, in order; their labels are not looked at."""
         examples = [replace(example, label=None) for example in examples]
         items = self.encode(examples)
+        return self.predict_items(items, examples, batch_size=batch_size, on_batch=on_batch)
+
+    def predict_items(
+        self,
+        items: Sequence[Item],
+        examples: Iterable[Example],
+        *,
+        batch_size: int = 64,
+        on_batch: Callable[[int], None] = lambda _: None,
+    ) -> list[Prediction]:
+        """The same for examples that are encoded already."""
         found = self.decode(items, self.summaries(items, batch_size=batch_size, on_batch=on_batch))
         return [
             one if one.span is None else replace(one, label=example.texts[1][slice(*one.span)])

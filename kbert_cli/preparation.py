@@ -172,7 +172,8 @@ def encode_splits(
             name: pipeline.stored(split, workers=workers, on_examples=advance)
             for name, split in splits.items()
         }
-    statistics = tree_statistics(items["train"].table)
+    found = {name: tree_statistics(stored.table) for name, stored in items.items()}
+    statistics = found["train"]
     if statistics["branches"] == 0 and pipeline.graph.subject_count:
         reporter.warn("no training sentence mentions an entity of the graph: it does nothing here")
     reporter.note(
@@ -180,8 +181,7 @@ def encode_splits(
         f"{statistics['tokens_mean']:.0f} tokens and {statistics['branches_mean']:.2f} branches "
         "each on average"
     )
-    for name, stored in items.items():
-        cut = tree_statistics(stored.table)
+    for name, cut in found.items():
         if cut["truncated_characters"]:
             reporter.warn(
                 f"{cut['truncated_examples']:,} of {len(splits[name]):,} {name} texts exceed "

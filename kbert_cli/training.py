@@ -7,6 +7,7 @@ import json
 import logging
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from kbert_cli.corpora import Corpus, read_corpus
 from kbert_cli.errors import Problems
 from kbert_cli.files import LOCK, exclusive, named_output_errors, write_json
 from kbert_cli.fitting import run_training
+from kbert_cli.items import StoredItems
 from kbert_cli.kg.catalog import open_graph, short_name
 from kbert_cli.pipeline import Pipeline
 from kbert_cli.precision import slow_precision
@@ -120,7 +122,7 @@ def finetune(
             return FinetuneResult(folder, config, {})
         metrics = {
             **trained,
-            "test": _test(pipeline, corpus, folder, reporter),
+            "test": _test(pipeline, corpus, items, folder, reporter),
             "tree": tree_statistics(items["train"].table),
             "seconds": round(time.monotonic() - started, 1),
             "versions": {"kbert": __version__, "torch": torch.__version__},
@@ -143,12 +145,10 @@ def _folder(
     """The run folder, the same in all processes; ``held`` keeps other runs out of it."""
     folder = None
     if distributed.is_main():
-        if resume:
-            folder = find_unfinished(output, origin)
-            held.enter_context(exclusive(folder / LOCK, str(folder)))
-        else:
-            if output is not None:
-                held.enter_context(exclusive(output / LOCK, str(output)))
+        folder = find_unfinished(output, origin) if resume else None
+        if place := folder or output:
+            held.enter_context(exclusive(place / LOCK, str(place)))
+        if folder is None:
             names = "+".join(short_name(source) for source in config.kg)
             folder = make_run_folder(output, f"{config.task}-{names}")
             begin_run(folder, origin)
@@ -158,12 +158,16 @@ def _folder(
 
 
 def _test(
-    pipeline: Pipeline, corpus: Corpus, folder: Path, reporter: Reporter
+    pipeline: Pipeline,
+    corpus: Corpus,
+    items: Mapping[str, StoredItems],
+    folder: Path,
+    reporter: Reporter,
 ) -> dict[str, Any] | None:
     if not corpus.test:
         return None
-    with reporter.progress("scoring test", len(corpus.test)) as advance:
-        predictions = pipeline.predict(corpus.test, on_batch=advance)
+    with reporter.progress("scoring test", len(items["test"])) as advance:
+        predictions = pipeline.predict_items(items["test"], corpus.test, on_batch=advance)
     with named_output_errors(folder):
         np.save(folder / UNITS, pipeline.task.units(corpus.test, predictions))
     return pipeline.task.score(corpus.test, predictions, pipeline.labels).as_dict()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -52,7 +52,7 @@ def render_html(
         _branches(SubElement(section, "ul"), knots)
         for loss in losses(layout):
             SubElement(section, "p", {"class": "loss"}).text = loss
-        _tokens(SubElement(section, "table"), layout, unknown_tokens(layout, unknown_id))
+        _tokens(SubElement(section, "table"), layout, set(unknown_tokens(layout, unknown_id)))
         SubElement(section, "p").text = "visible matrix (row sees column)"
         section.append(matrix_svg(layout, visible=visible))
     written = ElementTree.tostring(page, encoding="unicode", method="html")
@@ -65,23 +65,12 @@ def _colour(mention_id: int) -> str:
 
 def _marked(place: Element, text: str, mentions: Sequence[tuple[Mention, int]]) -> None:
     """The text with its mentions marked."""
-    at = 0
-    place.text = ""
-    last: Element | None = None
-    for mention, number in mentions:
-        between = visible_characters(text[at : mention.start])
-        if last is None:
-            place.text = between
-        else:
-            last.tail = between
-        last = SubElement(place, "mark", {"class": _colour(number)})
-        last.text = visible_characters(text[mention.start : mention.end])
-        at = mention.end
-    rest = visible_characters(text[at:])
-    if last is None:
-        place.text = rest
-    else:
-        last.tail = rest
+    begins = [*(mention.start for mention, _ in mentions), len(text)]
+    place.text = visible_characters(text[: begins[0]])
+    for (mention, number), after in zip(mentions, begins[1:], strict=True):
+        mark = SubElement(place, "mark", {"class": _colour(number)})
+        mark.text = visible_characters(text[mention.start : mention.end])
+        mark.tail = visible_characters(text[mention.end : after])
 
 
 def _branches(place: Element, knots: Sequence[tuple[Knot, list[Branch], int]]) -> None:
@@ -99,7 +88,7 @@ def _branches(place: Element, knots: Sequence[tuple[Knot, list[Branch], int]]) -
         SubElement(place, "li").text = "no mention of an entity of the graph"
 
 
-def _tokens(place: Element, layout: TreeLayout, unknown: Sequence[int]) -> None:
+def _tokens(place: Element, layout: TreeLayout, unknown: Set[int]) -> None:
     row = SubElement(place, "tr")
     for name in ("#", "token", "soft position", "branch"):
         SubElement(row, "th").text = name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -31,7 +31,7 @@ def render_svg(
     root = _svg()
     height, width = _MARGIN, 0
     for layout in layouts:
-        picture = _Picture(root, layout, unknown_tokens(layout, unknown_id))
+        picture = _Picture(root, layout, set(unknown_tokens(layout, unknown_id)))
         height = picture.draw(height) + _MARGIN
         matrix = matrix_svg(layout, visible=visible)
         matrix.set("x", str(_MARGIN))
@@ -40,7 +40,7 @@ def render_svg(
         height += int(matrix.get("height", "0")) + 2 * _MARGIN
         width = max(width, picture.width, int(matrix.get("width", "0")) + _MARGIN)
     _resize(root, width + _MARGIN, height)
-    return text_of(root)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def matrix_svg(layout: TreeLayout, *, visible: bool = True) -> Element:
@@ -66,11 +66,6 @@ def matrix_svg(layout: TreeLayout, *, visible: bool = True) -> Element:
 def colour_of(mention_id: int) -> str:
     """The fill of a mention's tokens; the trunk's own for 0."""
     return MENTION_COLOURS[(mention_id - 1) % len(MENTION_COLOURS)] if mention_id else _TRUNK
-
-
-def text_of(root: Element) -> str:
-    """An element as text, escaped by the library."""
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def _svg() -> Element:
@@ -100,12 +95,12 @@ def _columns(text: str) -> int:
 class _Picture:
     """One tree: trunk lines, and under each the branches of its mentions."""
 
-    def __init__(self, root: Element, layout: TreeLayout, unknown: Sequence[int]) -> None:
+    def __init__(self, root: Element, layout: TreeLayout, unknown: Set[int]) -> None:
         self.width = 0
         self._root = root
         self._layout = layout
         self._texts = [visible_characters(text) for text in layout.token_texts]
-        self._unknown = set(unknown)
+        self._unknown = unknown
 
     def draw(self, top: int) -> int:
         """Draw below ``top`` and give the height of what is free again."""
