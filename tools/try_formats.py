@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from kbert_cli.corpus.columns import COLUMNS
 from kbert_cli.corpus.convert import TARGETS, WRITTEN_SCHEMES, convert_file
 from kbert_cli.corpus.entities import entities_of
 from kbert_cli.corpus.example import Example
+from kbert_cli.corpus.formats import PASSAGES, TABLES
 from kbert_cli.corpus.reader import read_split
 from kbert_cli.files import BLANKS
 
@@ -31,8 +32,7 @@ FILES = (
 )
 """Task, file, and whether the file has a header."""
 
-_TABLES = ("tsv", "csv", "jsonl")
-_ENDS = {"tsv": "tsv", "csv": "csv", "jsonl": "jsonl", "squad": "json"}
+_ENDS = {form: form for form in TABLES} | {PASSAGES: "json"}
 
 
 class Tried(NamedTuple):
@@ -57,7 +57,7 @@ def try_formats(data: Path) -> Iterator[Tried]:
 def _tried(task: str, path: Path, file: str, headed: bool, folder: Path) -> Iterator[Tried]:
     rows = _counted(path, headed)
     original = _read(path, task)
-    form = "squad" if path.suffix == ".json" else "tsv"
+    form = PASSAGES if path.suffix == ".json" else "tsv"
     yield Tried(task, form, file, "as it is", rows, len(original), True)
 
     def again(made: str, target: Path, name: str, reading: ReadConfig) -> Tried:
@@ -66,9 +66,9 @@ def _tried(task: str, path: Path, file: str, headed: bool, folder: Path) -> Iter
         return Tried(task, name, file, made, rows, len(found), same)
 
     for name in TARGETS:
-        if name not in _TABLES and (name == "squad") != (task == "reading"):
+        if name not in TABLES and (name == PASSAGES) != (task == "reading"):
             continue
-        if name not in _TABLES and task not in ("ner", "reading"):
+        if name not in TABLES and task not in ("ner", "reading"):
             continue
         target = folder / f"out.{_ENDS.get(name, 'txt')}"
         convert_file(path, target, COLUMNS[task], ReadConfig(), form=name)
@@ -108,12 +108,15 @@ def _read(path: Path, task: str, reading: ReadConfig | None = None) -> list[Exam
 
 def _content(examples: Sequence[Example], task: str, form: str) -> list[object]:
     """What a format must keep of the examples."""
-    label: Callable[[Example], object] = lambda one: one.label  # noqa: E731
+    return [(one.texts, _label(one, task, form)) for one in examples]
+
+
+def _label(example: Example, task: str, form: str) -> object:
     if task == "ner":
-        label = lambda one: entities_of(one.label or ())  # noqa: E731
-    elif task == "reading" and form in _TABLES:
-        label = lambda one: (one.label or ("",))[0].strip(BLANKS)  # noqa: E731
-    return [(one.texts, label(one)) for one in examples]
+        return entities_of(example.label or ())
+    if task == "reading" and form in ("tsv", "csv"):
+        return (example.label or ("",))[0].strip(BLANKS)
+    return example.label
 
 
 def _weibo(text: str) -> str:

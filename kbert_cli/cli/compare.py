@@ -12,14 +12,8 @@ import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
 from kbert_cli.cli.finetune import finetune, finetune_config
-from kbert_cli.cli.options import (
-    gather_engine,
-    gather_injection,
-    gather_reading,
-    gather_training,
-    json_option,
-    quiet_option,
-)
+from kbert_cli.cli.options import gather_injection, gather_reading, json_option, quiet_option
+from kbert_cli.cli.training_options import gather_engine, gather_training
 from kbert_cli.errors import KbertError
 from kbert_cli.kg.catalog import short_name
 

@@ -12,14 +12,13 @@ from kbert_cli import distributed
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_scores
 from kbert_cli.cli.options import (
     config_option,
-    engine_options,
     injection_options,
     json_option,
     offline_option,
     quiet_option,
     reading_options,
-    training_options,
 )
+from kbert_cli.cli.training_options import engine_options, training_options
 from kbert_cli.config import ATTENTIONS, DEFAULT_ENCODER, NO_GRAPH, EngineConfig, FinetuneConfig
 from kbert_cli.corpus.catalog import SplitFiles, corpus_files, corpus_for
 from kbert_cli.encoder_catalog import bundled_encoders

@@ -228,21 +228,19 @@ def _reading_lines(
     firsts = [placed_answers(one)[:1] for one in examples]
     if more := sum(len(one.label or ()) > 1 for one in examples):
         done.losses.append(f"all answers but the first of {more} questions")
-    if none := sum(not first for first in firsts):
+    if none := sum(not first or not str(first[0]["text"]).strip(BLANKS) for first in firsts):
         raise KbertError(
             f"{none} questions have no answer, which {form} cannot hold",
             f"--to {PASSAGES} or jsonl holds them.",
         )
-    answers = [str(first[0]["text"]) for first in firsts]
-    if trimmed := sum(answer.strip(BLANKS) != answer for answer in answers):
-        raise KbertError(
-            f"{trimmed} answers begin or end with blanks, which {form} cannot hold",
-            f"--to {PASSAGES} or jsonl holds them.",
-        )
-    rows = [
-        (answer, *one.texts, one.group or "", str(first[0]["answer_start"]))
-        for answer, one, first in zip(answers, examples, firsts, strict=True)
-    ]
+    rows = []
+    for (first,), one in zip(firsts, examples, strict=True):
+        answer = str(first["text"]).rstrip(BLANKS)
+        trimmed = answer.lstrip(BLANKS)
+        start = first["answer_start"] + len(answer) - len(trimmed)
+        rows.append((trimmed, *one.texts, one.group or "", str(start)))
+    if trims := sum(row[0] != first["text"] for row, (first,) in zip(rows, firsts, strict=True)):
+        done.losses.append(f"blanks around {trims} answers, which tables trim")
     held = _held(rows, form, done)
     header = ("answer", "question", "context", "id", "answer_start")
     return [(row[1:3], (row[0],)) for row in held], _rows(header, held, form)
