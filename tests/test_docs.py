@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import click
@@ -16,8 +15,6 @@ ROOT = Path(__file__).parents[1]
 
 if not (ROOT / "docs").is_dir():
     pytest.skip("not a checkout", allow_module_level=True)
-
-sys.path.insert(0, str(ROOT / "tools"))
 
 
 def test_the_command_page_is_what_help_says():

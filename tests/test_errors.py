@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from make_error_docs import documented, heading, sites
 from transformers import RobertaConfig, RobertaModel
 
 from kbert_cli import load
@@ -27,10 +28,6 @@ from kbert_cli.reporting import Reporter
 from .conftest import ROOT, ROWS
 from .test_conversion import CONFIG, PIECES, random_weights
 from .tiny import SIZES
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-from make_error_docs import documented, heading, sites
 
 NOT_MET = {
     # Root, a race, a broken machine or a GPU would be needed.
@@ -123,17 +120,23 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def place(tmp_path, write, finished, monkeypatch):
+@pytest.fixture(scope="session")
+def trouble(tmp_path_factory, finished):
     """A folder with something wrong of every kind."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n")))
+    folder = tmp_path_factory.mktemp("trouble")
+
+    def write(name, text):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+
     write("train.tsv", ROWS)
     write("other.tsv", ROWS + "7\t头痛\n")
     write("bytes.tsv", b"label\ttext_a\n" + b"1\t\xff\xfe\xff\n" * 4)
     write("data.csv", "label,x\n1,头痛\n0,发热\n")
     write("kg.spo", "头痛\t类别\t症状\n")
     write("empty.txt", " \n")
-    (tmp_path / "empty").mkdir()
+    (folder / "empty").mkdir()
     write("list.jsonl", "[1]\n")
     write("odd.jsonl", '{"a": 1}\n')
     write("marks.tsv", "text_a\tlabel\n甲 | | | 乙\tO O O O O\n")
@@ -144,32 +147,40 @@ def place(tmp_path, write, finished, monkeypatch):
     write("damaged.tsv.shard-00000-of-00001.done", "[]")
     write("uer.json", json.dumps(CONFIG))
     write("vocab.txt", "\n".join(PIECES) + "\n")
-    torch.save([1], tmp_path / "numbers.bin")
+    torch.save([1], folder / "numbers.bin")
     weights = random_weights("kbert")
     gain = next(key for key in weights if key.endswith("layer_norm_1.gamma"))
-    torch.save({**weights, gain: weights[gain][:1]}, tmp_path / "uer.bin")
+    torch.save({**weights, gain: weights[gain][:1]}, folder / "uer.bin")
     write("twice.txt", "\n".join([*PIECES[:-1], PIECES[0]]) + "\n")
     write("list.json", "[]")
-    (tmp_path / "gone").mkdir()
-    (tmp_path / "gone/kg.spo").symlink_to(tmp_path / "nowhere")
-    RobertaModel(RobertaConfig(vocab_size=40, **SIZES)).save_pretrained(tmp_path / "roberta")
+    (folder / "gone").mkdir()
+    (folder / "gone/kg.spo").symlink_to(folder / "nowhere")
+    RobertaModel(RobertaConfig(vocab_size=40, **SIZES)).save_pretrained(folder / "roberta")
     write("begun/pretraining.json", "{}")
     for name in ("run", "unended", "foreign", "changed", "newer"):
-        shutil.copytree(finished / "run", tmp_path / name, copy_function=os.link)
-    (tmp_path / "unended/metrics.json").unlink()
+        shutil.copytree(finished / "run", folder / name, copy_function=os.link)
+    (folder / "unended/metrics.json").unlink()
     for name, change in (("foreign", {}), ("changed", {"labels": []}), ("newer", None)):
-        path = tmp_path / name / "config.json"
+        path = folder / name / "config.json"
         record = json.loads(path.read_text(encoding="utf-8"))
         path.unlink()
         if change is None:
             write(f"{name}/config.json", json.dumps({**record, "config": {"a": 1}, "a": 1}))
         else:
             write(f"{name}/config.json", json.dumps({**record, **change} if change else {}))
-    return tmp_path
+    return folder
 
 
+@pytest.fixture
+def place(tmp_path, trouble, monkeypatch):
+    """That folder, for one test."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n")))
+    shutil.copytree(trouble, tmp_path, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
+
+
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(("command", "message"), CASES, ids=lambda value: str(value)[:50])
-def test_it_is_said(kbert_here, place, command, message):
+def test_it_is_said(kbert_here, command, message):
     done = kbert_here(*(command.split() if isinstance(command, str) else command))
     assert done.returncode in (1, 2), done.stderr
     assert message in done.stderr, done.stderr

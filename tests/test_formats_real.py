@@ -1,17 +1,12 @@
 """Real files through every format: rows in are rows read, and the content stays."""
 
-import sys
-
 import pytest
+from try_formats import FILES, try_formats
 
 from kbert_cli.corpus.convert import TARGETS
 from kbert_cli.corpus.formats import FORMATS
 
 from .conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-from try_formats import FILES, try_formats
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, st
     examples: list[Example] = []
     faults: list[tuple[int, str]] = []
     unused: dict[str, None] = {}
-    for number, (context, question) in enumerate(_questions(source), 1):
+    for number, (context, question) in enumerate(_questions(_parsed(source), source.path), 1):
         try:
             answers = _given_answers(question)
             examples.append(_example(context, question, number, answers))
@@ -60,13 +60,16 @@ def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, st
     return examples, faults, list(unused)
 
 
-def _questions(source: LineSource) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Passages with one question each."""
+def _parsed(source: LineSource) -> Any:
     text = "\n".join(line for _, line in source.good_lines())
     try:
-        value = parse_json(text)
+        return parse_json(text)
     except ValueError as error:
         raise KbertError(f"{source.path} is no JSON: {error}") from None
+
+
+def _questions(value: Any, path: str) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Passages with one question each."""
     try:
         passages = value["data"] if isinstance(value, dict) else value
         for one in passages:
@@ -76,7 +79,7 @@ def _questions(source: LineSource) -> Iterator[tuple[Any, dict[str, Any]]]:
                     yield context, dict(question)
     except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
         raise KbertError(
-            f"{source.path} is neither SQuAD's nor CMRC's form: no passages with a context and qas"
+            f"{path} is neither SQuAD's nor CMRC's form: no passages with a context and qas"
         ) from None
 
 
@@ -200,9 +203,10 @@ def placed_answers(example: Example) -> list[dict[str, Any]]:
 
 def passages_table(path: str | Path, source: LineSource) -> Table:
     """The questions of a file to be predicted, a row each; answers are left alone."""
+    value = _parsed(source)
 
     def rows() -> Iterator[Row]:
-        for number, (context, question) in enumerate(_questions(source), 1):
+        for number, (context, question) in enumerate(_questions(value, str(path)), 1):
             try:
                 example = _example(context, question, number, [])
             except ValueError as error:
