@@ -78,6 +78,9 @@ class LineSource:
             yield from self._decoded_as_text(raw)
             return
         for number, line in enumerate(raw, 1):
+            if line == codecs.BOM_UTF8:
+                # A file of nothing else has no line.
+                return
             yield number, *decoded_line(line, self.encoding, first=number == 1)
 
     def _decoded_as_text(self, raw: Iterator[bytes] | IO[bytes]) -> Iterator[Line]:
