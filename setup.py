@@ -15,6 +15,7 @@ TEST = [
     "mypy>=1.11",
     "opencc>=1.1.7",
     "pytest>=8",
+    "pytest-xdist>=3.6",
     "rjieba>=0.2.2",
     "ruff>=0.6",
     "seqeval>=1.2.2",

@@ -16,6 +16,8 @@ _HOME = tempfile.TemporaryDirectory(prefix="kbert-tests-")
 os.environ["KBERT_HOME"] = _HOME.name
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Two workers run side by side; torch's threads would fight over the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Deadlines measure the machine; random inputs would make a red run unrepeatable.
 settings.register_profile("kbert", deadline=None, derandomize=True)
