@@ -257,7 +257,10 @@ def verdict(
         return f"no difference between {name} and {first} that this test split can show ({sure})"
     found = f"{name} is {'better' if mean > 0 else 'worse'} than {first} by {points} ({sure}"
     if p_seeds is None:
-        return f"{found}); {seeds} seed{'s' * (seeds > 1)} cannot tell whether others would agree"
+        return (
+            f"undecided: on this test split {found}), but {seeds} seed{'s' * (seeds > 1)} cannot "
+            "tell whether others would agree; take three or more"
+        )
     if p_seeds >= 0.05:
         return (
             f"no difference between {name} and {first} that these seeds can show: {points} on this "

@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kbert_cli.corpus.columns import COLUMNS
-from kbert_cli.corpus.reader import unlabelled_examples
+from kbert_cli.config import ReadConfig
+from kbert_cli.corpus.columns import COLUMNS, NER, ColumnNames
+from kbert_cli.corpus.formats import SEQUENCES, sniff
+from kbert_cli.corpus.lines import LineSource
+from kbert_cli.corpus.reader import open_unlabelled, unlabelled_examples
 from kbert_cli.corpus.row import Row
-from kbert_cli.corpus.table import Table, open_table
+from kbert_cli.corpus.sequences.inline import mostly_marked
+from kbert_cli.corpus.table import Table
 from kbert_cli.corpus.tags import plain_text
 from kbert_cli.errors import KbertError, at_line
 from kbert_cli.files import BLANKS, STDIN
@@ -49,27 +53,46 @@ class Coverage:
         }
 
 
-def read_texts(path: str | Path, task: str | None) -> Iterator[tuple[str, ...]]:
+def read_texts(
+    path: str | Path, task: str | None, reading: ReadConfig | None = None
+) -> Iterator[tuple[str, ...]]:
     """The texts of a corpus file, or of plain text, a text a line.
 
-    Without ``task`` a header decides; a .txt file or standard input without one is plain text.
+    Without ``task`` the form of the file, or its header, decides; a .txt file or standard input
+    that has neither is plain text.
     A text whose characters are parted by blanks is put together, as NER tables have it.
 
     Raises:
         KbertError: the file, or one of its rows, cannot be read.
     """
+    reading = reading or ReadConfig()
+    source = LineSource(path, reading.encoding)
+    if task == "ner" or (task is None and _is_tagged(source, reading)):
+        return _texts_of(open_unlabelled(path, NER, reading=reading, source=source), NER)
     names = COLUMNS[task or "classification"]
-    opened = open_table(path, names)
-    table = replace(opened, rows=_sound_rows(opened))
+    table = open_unlabelled(path, names, reading=reading, source=source)
     if (
         task is None
         and table.header is None
         and (str(path) == STDIN or Path(path).suffix == ".txt")
     ):
-        lines = ("\t".join(row.cells) for row in table.rows)
+        lines = ("\t".join(row.cells) for row in _sound_rows(table))
         return ((plain_text(line),) for line in lines if line.strip(BLANKS))
-    found = (example.texts for _, example in unlabelled_examples(table, names))
+    found = _texts_of(table, names)
     return found if task else (tuple(map(plain_text, texts)) for texts in found)
+
+
+def _is_tagged(source: LineSource, reading: ReadConfig) -> bool:
+    """Whether a file has a form that ner alone has."""
+    form = reading.format or sniff(source.path, source.head(), ner=True)
+    if form == "inline" and reading.format is None:
+        return mostly_marked(source.head())
+    return form in SEQUENCES
+
+
+def _texts_of(table: Table, names: ColumnNames) -> Iterator[tuple[str, ...]]:
+    sound = replace(table, rows=_sound_rows(table))
+    return (example.texts for _, example in unlabelled_examples(sound, names))
 
 
 def _sound_rows(table: Table) -> Iterator[Row]:

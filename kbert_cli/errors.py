@@ -50,8 +50,11 @@ class Problems:
 
 
 def at_line(path: str | Path, line: int, reason: str) -> str:
-    """``path:line: reason``, the form that editors and terminals can follow."""
-    return f"{path}:{line}: {reason}"
+    """``path:line: reason``, the form that editors and terminals can follow.
+
+    Line 0 is none: the reason says the place.
+    """
+    return f"{path}:{line}: {reason}" if line else f"{path}: {reason}"
 
 
 def name_some(names: Iterable[str], limit: int = 10) -> str:

@@ -72,8 +72,8 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise KbertError(f"cannot read {path}: {error.strerror}") from None
 
 
-def decoded_line(raw: bytes, encoding: str, *, first: bool) -> tuple[str, str]:
-    """A line without its end, and its fault; bad bytes are replaced."""
+def decoded_line(raw: bytes, encoding: str, *, first: bool, ends: bool = False) -> tuple[str, str]:
+    """A line without its end (with it where ``ends``), and its fault; bad bytes are replaced."""
     codec = "utf-8-sig" if first and encoding == "utf-8" else encoding
     fault = ""
     try:
@@ -84,7 +84,12 @@ def decoded_line(raw: bytes, encoding: str, *, first: bool) -> tuple[str, str]:
         byte = raw[error.start + len(raw) - len(error.object)]
         name = NOT_UTF8 if encoding == "utf-8" else f"not {encoding.upper()}"
         fault = f"{name} (byte 0x{byte:02x})"
-    return line.removesuffix("\n").removesuffix("\r"), fault
+    return line if ends else without_end(line), fault
+
+
+def without_end(line: str) -> str:
+    r"""A line without ``\n``, ``\r\n`` or ``\r`` at its end."""
+    return line.removesuffix("\n").removesuffix("\r")
 
 
 def read_span(path: str | Path, first: int, end: int) -> Iterator[tuple[int, str, str]]:
@@ -137,6 +142,18 @@ def atomic_output(path: str | Path) -> Iterator[IO[str]]:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def require_readable(path: str | Path) -> None:
+    """Raise KbertError when a file that is named is not there; ``-`` always is."""
+    if str(path) == STDIN:
+        return
+    try:
+        if Path(path).is_dir():
+            raise KbertError(f"cannot read {path}: it is a folder")
+        Path(path).stat()
+    except OSError as error:
+        raise KbertError(f"cannot read {path}: {error.strerror}") from None
 
 
 def require_parent(path: str | Path) -> None:
@@ -224,10 +241,11 @@ def parse_json(text: str) -> Any:
     """The value of a JSON text that somebody handed in.
 
     Raises:
-        ValueError: it is none, nested deeper than the library follows, or holds half a character.
+        ValueError: it is none, nested deeper than the library follows, or holds half a character,
+            a field twice, or a number that JSON has not.
     """
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
@@ -236,6 +254,19 @@ def parse_json(text: str) -> Any:
         half = ascii(error.object[error.start])[1:-1]
         raise ValueError(f"{half} is half a character") from None
     return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {twice!r} is there twice")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no value of JSON")
 
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -32,7 +32,7 @@ class PredictedRow:
     added: dict[str, Any]
     """New column → value: a string, a number, or a list of entities; empty where there is none."""
     error: str = ""
-    """Why there is no prediction."""
+    """Why there is no prediction, or that it rests on no text."""
 
 
 @dataclass
@@ -83,9 +83,11 @@ def predict_rows(
                 odd.faulty.append(row.line)
                 yield PredictedRow(row, {}, fault)
                 continue
-            if not any(text.strip(BLANKS) for text in example.texts):
+            empty = not any(text.strip(BLANKS) for text in example.texts)
+            if empty:
                 odd.empty.append(row.line)
-            yield PredictedRow(row, added_columns(next(predictions), example))
+            added = added_columns(next(predictions), example)
+            yield PredictedRow(row, added, NO_TEXT if empty else "")
 
 
 def _fault(row: Row, table: Table) -> str:
@@ -112,6 +114,7 @@ def _refuse_another_encoding(path: str, first: Row, faults: list[str]) -> None:
 
 
 ERROR = "error"
+NO_TEXT = "no text: the prediction rests on nothing"
 
 
 def added_names(pipeline: Pipeline) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def merge(path: str, *, remove: bool = False) -> int:
     facts = [_facts(one, path) for one in shards]
     if any(one[key] != facts[0][key] for one in facts for key in _SHARED):
         raise KbertError(
-            f"the parts of {path} come from different runs, formats or inputs",
+            f"the parts of {path} come from different runs, formats, inputs or options",
             "Make those that are old again.",
         )
     part = Path(f"{path}.part")
@@ -132,7 +132,7 @@ def merge(path: str, *, remove: bool = False) -> int:
     return sum(one["rows"] for one in facts)
 
 
-_SHARED = ("header", "run", "format", "input")
+_SHARED = ("header", "run", "weights", "format", "input", "reading")
 """Facts that all parts of one prediction have in common."""
 
 

@@ -59,6 +59,7 @@ def hub_errors(name: str) -> Iterator[None]:
     # Configs, weights and tokenizers raise each their own kinds, bare Exception among them.
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        first = first.rstrip(".")
         kind = "folder" if Path(name).is_dir() else "model"
         nowhere = "" if Path(name).exists() else ", and there is no folder of that name here"
         if nowhere and os.environ.get(OFFLINE_VARIABLE):
@@ -72,7 +73,7 @@ def hub_errors(name: str) -> Iterator[None]:
             f"cannot load the {kind} {name!r}: {first}{nowhere}",
             "--model takes a folder with config.json, model.safetensors and a tokenizer, a name on "
             f"the Hugging Face hub, {', '.join(bundled_encoders())}, or scratch:mini / "
-            "scratch:base.",
+            "scratch:base. --offline does not wait for the network.",
         ) from None
 
 

@@ -214,7 +214,7 @@ def test_odd_rows_are_warned_of(here, work, classifier, capsys):
     (work / "odd.tsv").write_text("label\ttext_a\n1\n1\t头痛\t多\n", encoding="utf-8")
     here(["predict", "odd.tsv", "--run", str(classifier), "-q"])
     errors = capsys.readouterr().err
-    assert "1 rows with no prediction, see the error column, lines 2" in errors
+    assert "1 row with no prediction, see the error column, line 2" in errors
     assert "2 rows with another number of columns, lines 2, 3" in errors
 
 
@@ -512,7 +512,7 @@ def test_parts_of_something_else_are_refused(here, work, classifier, capsys, mon
     parts[1] = "longer.tsv"
     assert here([*parts, "--shard", "0/2"]) == 0
     assert here(["merge", "m"]) == 1
-    assert "different runs, formats or inputs" in capsys.readouterr().err
+    assert "different runs, formats, inputs or options" in capsys.readouterr().err
 
 
 def test_devices_and_links_stay_what_they_are(here, work, classifier):

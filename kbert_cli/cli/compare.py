@@ -67,7 +67,7 @@ def compare(
     if len(kg) + len(arms) < 2:
         raise KbertError("a comparison needs two arms at least", "Give --kg or --arm twice.")
     given = [(short_name(one), ["--kg", one]) for one in kg] + [_parse(arm) for arm in arms]
-    from kbert_cli.comparison import Arm, comparison_as_dict
+    from kbert_cli.comparison import COMPARISON, Arm, comparison_as_dict
     from kbert_cli.comparison import compare as run_comparison
 
     parsed = [(name, _parsed(name, [*options, *own])) for name, own in given]
@@ -85,6 +85,11 @@ def compare(
     for one in results[1:]:
         assert one.difference
         click.echo(one.difference.verdict)
+    if not markdown:
+        click.echo(
+            "95 % and p: paired bootstrap over test examples; p over seeds: paired t-test, from "
+            f"three seeds on. All figures: {Path(output) / COMPARISON}"
+        )
 
 
 def _parse(arm: str) -> tuple[str, list[str]]:

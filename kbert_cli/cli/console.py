@@ -119,7 +119,7 @@ def print_scores(title: str, scores: dict[str, Any]) -> None:
         for name, value in scores.items()
         if isinstance(value, (int, float))
     ]
-    print_table(title, ("figure", "value"), figures)
+    print_table(f"{title} (* decides)", ("figure", "value"), figures)
     per_label = scores.get("per_label", {})
     if per_label:
         rows = [

@@ -68,6 +68,8 @@ def check(
         print_json(found.as_dict())
     else:
         _print_findings(found)
+    if not (found.rows or found.faults):
+        raise KbertError(f"{file} holds no example")
     if not found.clean:
         raise KbertError(
             f"{file}: {len(found.faults)} rows cannot be read, {len(found.odd_tags)} tags break "

@@ -15,6 +15,7 @@ from kbert_cli.cli.options import (
     run_option,
 )
 from kbert_cli.config import ReadConfig
+from kbert_cli.files import require_readable
 
 
 @click.command()
@@ -36,6 +37,7 @@ def evaluate(
 ) -> None:
     """Score a run on the labelled rows of FILE (- is standard input)."""
     reporter = ConsoleReporter(quiet=quiet)
+    require_readable(file)
     folder = run or newest_run()
     reporter.note(f"run: {folder}")
 

@@ -47,7 +47,7 @@ def output_part(
                 resume = False
             if resume:
                 _require_same(notes, facts)
-                _cut_last_line(part)
+                _cut_last_row(part, quoted=bool(facts and facts["format"] == "csv"))
             else:
                 write_json(notes, facts)
             # Not removed on an error: what was computed is not lost.
@@ -72,19 +72,21 @@ def _require_same(notes: Path, facts: dict[str, Any] | None) -> None:
         )
 
 
-def _cut_last_line(part: Path) -> None:
-    """Drop a last line that was not written whole."""
+def _cut_last_row(part: Path, *, quoted: bool) -> None:
+    """Drop a last row that was not written whole.
+
+    Args:
+        quoted: line ends between quotation marks end no row.
+    """
+    whole = at = 0
+    inside = False
     with open(part, "rb+") as stream:
-        size = stream.seek(0, 2)
-        while size:
-            first = max(0, size - (1 << 16))
-            stream.seek(first)
-            found = stream.read(size - first).rfind(b"\n")
-            if found >= 0:
-                stream.truncate(first + found + 1)
-                return
-            size = first
-        stream.truncate(0)
+        for line in stream:
+            at += len(line)
+            inside ^= quoted and line.count(b'"') % 2 == 1
+            if line.endswith(b"\n") and not inside:
+                whole = at
+        stream.truncate(whole)
 
 
 def rows_in(stream: IO[str], form: str) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from kbert_cli.checkpoint import newest_run
+from kbert_cli.checkpoint import fingerprint, newest_run
 from kbert_cli.cli.console import ConsoleReporter
 from kbert_cli.cli.options import (
     batch_size_option,
@@ -20,7 +21,7 @@ from kbert_cli.cli.predicted_rows import row_writer
 from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.formats import OBJECTS, PASSAGES, TABLES
 from kbert_cli.errors import KbertError, name_some
-from kbert_cli.files import STDIN
+from kbert_cli.files import STDIN, require_readable
 from kbert_cli.shards import begin, identity, mark_done, parse_shard
 
 FLUSHED = 1_000
@@ -73,6 +74,12 @@ def predict(
     part = parse_shard(shard)
     if output is None and (part or resume):
         raise KbertError("--shard and --resume need --output", "Standard output has no parts.")
+    if resume and file == STDIN:
+        raise KbertError(
+            "--resume needs a file: whether standard input is the same nobody can tell",
+            "Write it to a file first.",
+        )
+    require_readable(file)
     if part and file == STDIN:
         raise KbertError("--shard needs a file: standard input cannot be read in parts")
     folder = run or newest_run()
@@ -90,11 +97,15 @@ def predict(
     form = form or _FORMS.get(table.format, "tsv")
     if table.header is None:
         reporter.note(f"{file} has no header; columns: {table.columns.describe()}")
+    elif table.format not in TABLES:
+        reporter.note(f"{file}: read as {table.format}")
     headed = form != "jsonl" and table.header is not None
     odd = OddRows()
     facts = {
         "input": None if file == STDIN else identity(file),
         "run": str(Path(folder).resolve()),
+        "weights": fingerprint(folder),
+        "reading": {key: one for key, one in asdict(reading).items() if one is not None},
         "format": form,
         "header": headed,
     }
@@ -135,8 +146,10 @@ def predict(
         ("no prediction, see the error column", odd.faulty),
     ):
         if lines:
+            counted = f"{len(lines)} row{'s' * (len(lines) > 1)} with {what}"
+            of = " of this part" if part and part.index else ""
             reporter.warn(
-                f"{file}: {len(lines)} rows with {what}, lines {name_some(map(str, lines))}"
+                f"{file}: {counted}, line{'s' * (len(lines) > 1)}{of} {name_some(map(str, lines))}"
             )
 
 

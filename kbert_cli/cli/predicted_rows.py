@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Collection, Sequence
 from typing import IO, TYPE_CHECKING, Any
+
+from kbert_cli.corpus.row import csv_line
 
 if TYPE_CHECKING:
     from kbert_cli.prediction import PredictedRow
@@ -31,13 +32,15 @@ def row_writer(
         added_names: the columns that a prediction adds.
         begun: whether the header is written already.
     """
-    names = (
-        _distinct(header) if header else tuple(f"column_{number}" for number in range(1, width + 1))
-    )
+    names = _distinct(header) if header else _numbered(width)
     free = {name: _free_name(name, names) for name in added_names}
     if form == "jsonl":
         return lambda row: _write_object(stream, row, names, free)
-    put = csv.writer(stream, lineterminator="\n").writerow if form == "csv" else _tsv(stream)
+    line_of = csv_line if form == "csv" else _tsv_line
+
+    def put(cells: Sequence[str]) -> None:
+        stream.write(line_of(cells))
+
     if header and not begun:
         put((*header, *free.values()))
 
@@ -72,6 +75,10 @@ def _write_object(
     stream.write(json.dumps(record | added, ensure_ascii=False) + "\n")
 
 
+def _numbered(width: int) -> tuple[str, ...]:
+    return tuple(f"column_{number}" for number in range(1, width + 1)) if width > 1 else ("text",)
+
+
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Names as keys: a repeated one gets a number."""
     seen: dict[str, None] = {}
@@ -84,9 +91,9 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _tsv(stream: IO[str]) -> Callable[[Sequence[str]], object]:
-    """Writes rows; tabs and line ends in a cell, which TSV cannot hold, become blanks."""
-    return lambda cells: stream.write("\t".join(map(_one_line, cells)) + "\n")
+def _tsv_line(cells: Sequence[str]) -> str:
+    """A row; tabs and line ends in a cell, which TSV cannot hold, become blanks."""
+    return "\t".join(map(_one_line, cells)) + "\n"
 
 
 def _one_line(cell: str) -> str:

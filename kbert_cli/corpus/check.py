@@ -15,6 +15,7 @@ from kbert_cli.corpus.entities import entities_of
 from kbert_cli.corpus.example import Example
 from kbert_cli.corpus.reader import read_questions, read_rows
 from kbert_cli.corpus.tagged import read_tagged_file
+from kbert_cli.files import BLANKS
 
 _ODD = {
     "zero-width or format": "Cf",
@@ -61,8 +62,8 @@ class CorpusFindings:
 
     @property
     def clean(self) -> bool:
-        """Whether every row can be read and no tag breaks the scheme."""
-        return not (self.faults or self.odd_tags)
+        """Whether there are rows, all can be read, and no tag breaks the scheme."""
+        return self.rows > 0 and not (self.faults or self.odd_tags)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -122,7 +123,7 @@ def _measure(found: CorpusFindings, examples: Sequence[Example]) -> None:
     for example in examples:
         categories = {unicodedata.category(char) for text in example.texts for char in text}
         kinds.update(kind for kind, category in _ODD.items() if category in categories)
-        if not any(text.strip() for text in example.texts):
+        if not any(text.strip(BLANKS) for text in example.texts):
             found.empty.append(example.line)
     found.odd_characters = dict(kinds)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kbert_cli.corpus.lines import LineSource
 from kbert_cli.errors import KbertError, at_line
-from kbert_cli.files import BLANKS, read_lines
+from kbert_cli.files import BLANKS
 
-_NUMBERED = re.compile(r"\d+[\t ,:].")
+_NUMBERED = re.compile(r"([0-9]{1,9})[\t,:].")
 
 
-def read_classes(path: str | None) -> list[str] | None:
+def read_classes(path: str | None, encoding: str = "utf-8") -> list[str] | None:
     """The classes of a file, a name a line, from 0; None without a file.
 
     Raises:
@@ -19,7 +20,7 @@ def read_classes(path: str | None) -> list[str] | None:
     """
     if path is None:
         return None
-    lines = [line.strip(BLANKS) for _, line in read_lines(path)]
+    lines = [line.strip(BLANKS) for _, line in LineSource(path, encoding).good_lines()]
     while lines and not lines[-1]:
         lines.pop()
     if not lines:
@@ -31,7 +32,9 @@ def read_classes(path: str | None) -> list[str] | None:
             raise KbertError(
                 at_line(path, number, f"class {name!r} is on line {before} already"), _HINT
             )
-    if all(map(_NUMBERED.match, lines)):
+    found = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(one[1]) for one in found if one]
+    if numbers in ([*range(len(lines))], [*range(1, len(lines) + 1)]):
         raise KbertError(f"the classes of {path} have numbers before their names", _HINT)
     return lines
 
@@ -45,6 +48,7 @@ def named_class(label: str, classes: Sequence[str]) -> str:
     Raises:
         ValueError: there is no such number.
     """
-    if not (label.isascii() and label.isdigit()) or int(label) >= len(classes):
+    # 01 is no number of a class: some other list may be meant.
+    if label not in map(str, range(len(classes))):
         raise ValueError(f"label {label!r} is no number from 0 to {len(classes) - 1}")
     return classes[int(label)]

@@ -16,7 +16,7 @@ class ColumnNames:
 
     texts: tuple[tuple[str, ...], ...]
     """For each text its header names, the preferred first."""
-    label: tuple[str, ...] = ("label", "标签", "类别")
+    label: tuple[str, ...] = ("label", "标签", "类别", "分类", "情感", "sentiment", "category")
     group: tuple[str, ...] = ()
     optional_texts: int = 0
     """How many of the texts, from the back, may be missing."""
@@ -83,10 +83,12 @@ def header_columns(cells: Sequence[str], names: ColumnNames) -> Columns | None:
     Raises:
         KbertError: it names some columns of the task, and not all that are needed.
     """
-    header = [cell.strip(BLANKS).casefold() for cell in cells]
+    header = [cell.strip(BLANKS) for cell in cells]
     texts = [_index(header, options) for options in names.texts]
     if texts[0] is None:
-        known = [cell for cell in header if cell in names.label or cell in names.group]
+        known = [
+            cell for cell in map(str.casefold, header) if cell in names.label or cell in names.group
+        ]
         if known:
             raise KbertError(
                 f"this looks like a header (it has {known[0]!r}) that names no text; its columns "
@@ -111,18 +113,20 @@ def header_columns(cells: Sequence[str], names: ColumnNames) -> Columns | None:
 
 
 def _index(header: list[str], options: Sequence[str]) -> int | None:
-    """Where the first of the names is that are there.
+    """Where the first of the names is that are there, in capitals or not.
 
     Raises:
         KbertError: it is there twice.
     """
-    folded = (name.casefold() for name in options)
-    name = next((name for name in folded if name in header), None)
+    folded = [cell.casefold() for cell in header]
+    name = next((name for name in options if name.casefold() in folded), None)
     if name is None:
         return None
-    if header.count(name) > 1:
+    if header.count(name) == 1:
+        return header.index(name)
+    if folded.count(name.casefold()) > 1:
         raise KbertError(f"the header has {name!r} twice: {name_some(header)}", "Rename one.")
-    return header.index(name)
+    return folded.index(name.casefold())
 
 
 def named_columns(cells: Sequence[str], reading: ReadConfig, names: ColumnNames) -> Columns | None:
@@ -140,11 +144,15 @@ def named_columns(cells: Sequence[str], reading: ReadConfig, names: ColumnNames)
             raise KbertError(
                 f"{flag} is {name!r}, and there is no such column; there are: {name_some(header)}"
             )
-    folded = [cell.casefold() for cell in header]
+        if name is not None and header.count(name) > 1:
+            raise KbertError(f"{flag} is {name!r}, which the header has twice", "Rename one.")
+    given = [name for name in wanted if name is not None]
+    if len(set(given)) < len(given):
+        raise KbertError(f"one column cannot have two roles: {name_some(given)}")
     texts: list[int] = []
     for place, name in enumerate(wanted[:2]):
         options = names.texts[place] if place < len(names.texts) else ()
-        index = _index(folded, options) if name is None else header.index(name)
+        index = _index(header, options) if name is None else header.index(name)
         if index is not None:
             texts.append(index)
         elif place < len(names.texts) - names.optional_texts:
@@ -156,9 +164,9 @@ def named_columns(cells: Sequence[str], reading: ReadConfig, names: ColumnNames)
     label = (
         header.index(reading.label_field)
         if reading.label_field is not None
-        else _index(folded, names.label)
+        else _index(header, names.label)
     )
-    group, start = _index(folded, names.group), _index(folded, names.start)
+    group, start = _index(header, names.group), _index(header, names.start)
     return Columns(tuple(texts), label, group, len(header), start)
 
 

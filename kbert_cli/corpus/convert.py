@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +16,12 @@ from kbert_cli.corpus.holds import why_not
 from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.passages import placed_answers, write_questions, write_squad
 from kbert_cli.corpus.reader import Split, read_questions, read_rows
+from kbert_cli.corpus.row import csv_line
 from kbert_cli.corpus.schemes import from_bio
 from kbert_cli.corpus.sequences import cmeee, conll, inline, objects
 from kbert_cli.corpus.tagged import TaggedFile, read_tagged_file
 from kbert_cli.errors import KbertError, at_line, name_some
-from kbert_cli.files import BLANKS, atomic_output, require_parent
+from kbert_cli.files import BLANKS, STDIN, atomic_output, require_parent
 
 TARGETS = ("tsv", "csv", "jsonl", "conll", "cluener", "entities", "cmeee", "inline", PASSAGES)
 _SUFFIXES = {f".{form}": form for form in TABLES} | {".json": PASSAGES}
@@ -63,6 +62,9 @@ def convert_file(
     Raises:
         KbertError: a file cannot be read or written, or the format does not fit the task.
     """
+    if str(target) == STDIN:
+        raise KbertError("OUT must be a file: what is written is read back")
+    require_parent(target)
     form = form or _SUFFIXES.get(Path(target).suffix.casefold())
     if form not in TARGETS:
         raise KbertError(
@@ -71,6 +73,8 @@ def convert_file(
     if form not in TABLES and names is not (READING if form == PASSAGES else NER):
         task = "reading" if form == PASSAGES else "ner"
         raise KbertError(f"--to {form} is written for --task {task} only")
+    if scheme != "BIO" and not (names is NER and form in _HOLD_TAGS):
+        raise KbertError(f"--scheme {scheme} is for tags, and {form} has none here")
     if names is NER:
         tagged = read_tagged_file(source, reading)
         done = Converted(form, len(tagged.examples), tagged.faults, notes=tagged.notes)
@@ -93,7 +97,6 @@ def convert_file(
             f"{len(done.faults)} rows of {source} cannot be read:\n{shown}",
             "Nothing was written. --skip-bad leaves them out.",
         )
-    require_parent(target)
     with atomic_output(target) as stream:
         stream.writelines(lines)
         stream.flush()
@@ -119,6 +122,8 @@ Content = Sequence[tuple[tuple[str, ...], object]]
 
 def _verify(path: str, names: ColumnNames, form: str, written: Content, target: str | Path) -> None:
     """Raise KbertError unless a file that was just written reads back as it should."""
+    if not written:
+        return
     reading = ReadConfig(format=form)
     found: list[tuple[tuple[str, ...], object]]
     if names is NER:
@@ -134,7 +139,8 @@ def _verify(path: str, names: ColumnNames, form: str, written: Content, target: 
         at = next((at for at, (one, two) in enumerate(pairs) if one != two), len(found))
         raise KbertError(
             f"{target} would not read back as it should from example {at + 1} on",
-            f"Nothing was written. {_HOLD_ALL}",
+            "Nothing was written. "
+            + (_HOLD_ALL if names is NER else "--to jsonl holds any text and label."),
         )
 
 
@@ -248,16 +254,11 @@ def _reading_lines(
 
 def _held(rows: list[tuple[str, ...]], form: str, done: Converted) -> list[tuple[str, ...]]:
     """The rows as the format can hold them."""
-    if form == "jsonl":
+    if form != "tsv":
         return rows
-    if form == "csv":
-        lost = "CR LF within a cell, which became LF"
-        held = [tuple(cell.replace("\r\n", "\n") for cell in row) for row in rows]
-    else:
-        lost = "tabs or line ends, which became blanks"
-        held = [tuple(cell.translate(_BLANKED) for cell in row) for row in rows]
+    held = [tuple(cell.translate(_BLANKED) for cell in row) for row in rows]
     if broken := sum(one != two for one, two in zip(rows, held, strict=True)):
-        done.losses.append(f"{broken} rows with {lost}")
+        done.losses.append(f"{broken} rows with tabs or line ends, which became blanks")
     return held
 
 
@@ -270,9 +271,4 @@ def _rows(header: Sequence[str], rows: Iterable[Sequence[str]], form: str) -> It
             yield json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) + "\n"
         return
     for row in (header, *rows):
-        if form == "tsv":
-            yield "\t".join(row) + "\n"
-            continue
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(row)
-        yield line.getvalue()
+        yield csv_line(row) if form == "csv" else "\t".join(row) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ class Entity(NamedTuple):
     type: str
 
 
+_WHOLE = re.compile(r"(-?[0-9]{1,18})(?:\.0+)?")
+
+
 def offset(value: object) -> int:
     """An offset as files have it: a whole number, or its digits.
 
@@ -26,8 +30,8 @@ def offset(value: object) -> int:
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
+    if isinstance(value, str) and (found := _WHOLE.fullmatch(value.strip())):
+        return int(found[1])
     raise ValueError(f"{value!r} is no whole number")
 
 

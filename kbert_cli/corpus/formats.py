@@ -35,11 +35,12 @@ def sniff(path: str | Path, head: Sequence[str], *, ner: bool) -> str:
     """
     filled = [line for line in head if line.strip()]
     named = _SUFFIXES.get(Path(path).suffix.casefold()) if str(path) != STDIN else None
-    if filled and filled[0].lstrip().startswith("{"):
+    if named == "jsonl" or (filled and filled[0].lstrip().startswith("{")):
         return _sniff_objects(filled[:_OBJECTS_SEEN]) if ner else "jsonl"
     if not ner:
         return named or "tsv"
-    if str(path) != STDIN and brat.annotation_of(path).is_file():
+    texts = str(path) != STDIN and Path(path).suffix.casefold() == ".txt"
+    if texts and brat.annotation_of(path).is_file():
         return "brat"
     if filled and sum(cmeee.MARK in line for line in filled) == len(filled):
         return "cmeee"

@@ -20,7 +20,7 @@ _TYPE = {
     **dict.fromkeys(TABLES, _BLANKS),
     "conll": _BLANKS,
     "cmeee": _BLANKS + "|",
-    "inline": _BLANKS + "[]()<>",
+    "inline": _BLANKS + "[]()<>:/",
 }
 
 

@@ -41,11 +41,17 @@ def with_missing(
     columns: Columns,
     names: ColumnNames,
     reading: ReadConfig,
+    *,
+    labelled: bool,
 ) -> Iterator[Row]:
-    """Rows whose texts are missing, or are no texts, get a fault that says so."""
+    """Rows whose texts are missing, or are no texts, get a fault that says so.
+
+    Args:
+        labelled: whether more than the texts in ``columns`` may be wanted.
+    """
     used = [header[index] for index in columns.texts]
     roles = {name for options in (*names.texts, names.label, names.group) for name in options}
-    if reading.text_field or reading.text_b_field or reading.label_field:
+    if not labelled or reading.text_field or reading.text_b_field or reading.label_field:
         roles = set()
     late = roles.difference(header)
     for row in rows:

@@ -6,12 +6,12 @@ import codecs
 import io
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from kbert_cli.errors import KbertError, at_line
-from kbert_cli.files import STDIN, decoded_line, refuse_no_text
+from kbert_cli.files import STDIN, decoded_line, refuse_no_text, without_end
 
 _HEAD = 1 << 16
 _LONGEST_HEAD = 1 << 24
@@ -44,18 +44,23 @@ class LineSource:
         with _named(self.path):
             if self.path == STDIN:
                 self._stream = sys.stdin.buffer
+            elif not Path(self.path).is_file():
+                # A pipe gives its bytes once; a folder is an error here.
+                self._stream = open(self.path, "rb")  # noqa: SIM115
+            if self._stream is not None:
                 self._head = _beginning(self._stream)
             else:
                 with open(self.path, "rb") as stream:
                     self._head = _beginning(stream)
         refuse_no_text(self._head, self.path)
         self.encoding = marked_encoding(self._head, self.encoding)
-        self._cr = ends_with_cr(self._head)
+        self.cr = ends_with_cr(self._head)
+        """Whether lines end with CR alone."""
 
     def head(self) -> list[str]:
         """The first lines, as many as 64 KiB hold whole, one at least; bad parts are replaced."""
         text = self.beginning()
-        lines = text.replace("\r\n", "\n").split("\r" if self._cr else "\n")
+        lines = text.replace("\r\n", "\n").split("\r" if self.cr else "\n")
         return lines[:-1] if len(self._head) >= _HEAD and len(lines) > 1 else lines
 
     def beginning(self) -> str:
@@ -63,34 +68,39 @@ class LineSource:
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
         return codecs.getincrementaldecoder(encoding)("replace").decode(self._head)
 
-    def lines(self) -> Iterator[Line]:
-        """All lines; can be asked once for standard input."""
+    def lines(self, *, ends: bool = False) -> Iterator[Line]:
+        """All lines; can be asked once for standard input and pipes.
+
+        Args:
+            ends: leave their ends on the lines.
+        """
         with _named(self.path):
             if self._stream is not None:
                 rest = iter(lambda: self._stream.read(_HEAD) if self._stream else b"", b"")
-                yield from self._decoded(_whole_lines(itertools.chain([self._head], rest)))
+                yield from self._decoded(_whole_lines(itertools.chain([self._head], rest)), ends)
                 return
             with open(self.path, "rb") as stream:
-                yield from self._decoded(stream)
+                yield from self._decoded(stream, ends)
 
-    def _decoded(self, raw: Iterator[bytes] | IO[bytes]) -> Iterator[Line]:
-        if self.encoding.startswith(_WIDE) or self._cr:
-            yield from self._decoded_as_text(raw)
+    def _decoded(self, raw: Iterator[bytes] | IO[bytes], ends: bool) -> Iterator[Line]:
+        if self.encoding.startswith(_WIDE) or self.cr:
+            yield from self._decoded_as_text(raw, ends)
             return
         for number, line in enumerate(raw, 1):
             if line == codecs.BOM_UTF8:
                 # A file of nothing else has no line.
                 return
-            yield number, *decoded_line(line, self.encoding, first=number == 1)
+            yield number, *decoded_line(line, self.encoding, first=number == 1, ends=ends)
 
-    def _decoded_as_text(self, raw: Iterator[bytes] | IO[bytes]) -> Iterator[Line]:
+    def _decoded_as_text(self, raw: Iterator[bytes] | IO[bytes], ends: bool) -> Iterator[Line]:
         """Where bytes cannot be cut at line ends: in wide encodings, and with lone CR."""
         stream = io.BytesIO(b"".join(raw))
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
-        text = io.TextIOWrapper(stream, encoding, _MARKED, newline=None)
+        text = io.TextIOWrapper(stream, encoding, _MARKED, newline="\r" if self.cr else "\n")
         for number, line in enumerate(text, 1):
             fault = f"not {self.encoding.upper()}" if _BAD in line else ""
-            yield number, line.removesuffix("\n").replace(_BAD, "\ufffd"), fault
+            whole = line.replace(_BAD, "\ufffd")
+            yield number, whole if ends else without_end(whole), fault
 
     def fault_error(self, number: int, fault: str) -> KbertError:
         """The error for a file whose line ``number`` is bad, with the encoding that would fit."""
@@ -103,7 +113,7 @@ class LineSource:
 
     def first_fault(self) -> str:
         """Why the first line cannot be decoded; empty where it can."""
-        if self.encoding.startswith(_WIDE) or self._cr:
+        if self.encoding.startswith(_WIDE) or self.cr:
             return ""
         return decoded_line(self._head.split(b"\n", 1)[0], self.encoding, first=True)[1]
 
@@ -120,10 +130,14 @@ class LineSource:
         Raises:
             KbertError: a line cannot be decoded (it is named).
         """
-        for number, line, fault in self.lines():
+        return ((number, line) for number, line, _ in self.refused(self.lines()))
+
+    def refused(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """The lines, up to the first that cannot be decoded, which is an error."""
+        for number, line, fault in lines:
             if fault:
                 raise self.fault_error(number, fault)
-            yield number, line
+            yield number, line, ""
 
 
 def _beginning(stream: IO[bytes]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ def is_passages(source: LineSource, reading: ReadConfig) -> bool:
     """Whether a file is one JSON value rather than a table."""
     if reading.format is not None:
         return reading.format == PASSAGES
+    if Path(source.path).suffix.casefold() in (".tsv", ".csv", ".jsonl", ".ndjson"):
+        return False
     text = source.beginning().lstrip()
     # JSON lines begin with a brace too, but their first line is whole.
     return text.startswith("[") or (text.startswith("{") and not _is_object(text.split("\n")[0]))
@@ -50,12 +52,13 @@ def read_passages(source: LineSource) -> tuple[list[Example], list[tuple[int, st
     examples: list[Example] = []
     faults: list[tuple[int, str]] = []
     unused: dict[str, None] = {}
-    for number, (context, question) in enumerate(_questions(_parsed(source), source.path), 1):
+    asked = _questions(_parsed(source), source.path, unused)
+    for number, (context, question) in enumerate(asked, 1):
         try:
-            answers = _given_answers(question)
+            answers = _given_answers(question, unused)
             examples.append(_example(context, question, number, answers))
         except ValueError as error:
-            faults.append((number, f"question {number}: {error}"))
+            faults.append((0, f"question {number}: {error}"))
         unused |= dict.fromkeys(key for key in question if key not in _USED)
     return examples, faults, list(unused)
 
@@ -68,19 +71,30 @@ def _parsed(source: LineSource) -> Any:
         raise KbertError(f"{source.path} is no JSON: {error}") from None
 
 
-def _questions(value: Any, path: str) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Passages with one question each."""
+def _questions(
+    value: Any, path: str, unused: dict[str, None]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Passages with one question each; the fields that nobody reads go to ``unused``."""
+    found = False
     try:
-        passages = value["data"] if isinstance(value, dict) else value
-        for one in passages:
-            for paragraph in one.get("paragraphs", [one]):
-                context = next(paragraph[key] for key in _CONTEXTS if key in paragraph)
-                for question in paragraph["qas"]:
+        if isinstance(value, dict):
+            unused |= dict.fromkeys(key for key in value if key != "data")
+        for one in value["data"] if isinstance(value, dict) else value:
+            paragraphs = one.get("paragraphs", [one])
+            if "paragraphs" in one:
+                unused |= dict.fromkeys(key for key in one if key != "paragraphs")
+            for paragraph in paragraphs:
+                unused |= dict.fromkeys(key for key in paragraph if key not in (*_CONTEXTS, "qas"))
+                context = next((paragraph[key] for key in _CONTEXTS if key in paragraph), None)
+                for question in paragraph.get("qas", ()):
+                    found = True
                     yield context, dict(question)
-    except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
+    except (KeyError, TypeError, ValueError, AttributeError):
+        found = False
+    if not found:
         raise KbertError(
             f"{path} is neither SQuAD's nor CMRC's form: no passages with a context and qas"
-        ) from None
+        )
 
 
 _CONTEXTS = ("context", "context_text")
@@ -88,14 +102,34 @@ _ASKED, _NAMES = ("question", "query_text"), ("id", "query_id")
 _USED = (*_ASKED, *_NAMES, *READING.label, *READING.start, "is_impossible")
 
 
-def _given_answers(question: dict[str, Any]) -> Any:
+def _given_answers(question: dict[str, Any], unused: dict[str, None]) -> Any:
     """What a question has as its answers; none at all must be said."""
-    found = next((question[key] for key in READING.label if key in question), None)
-    if found is None and question.get("is_impossible") is True:
+    found = one_of(question, READING.label)
+    impossible = question.get("is_impossible") is True
+    if impossible and found:
+        raise ValueError("is_impossible is true, and there are answers")
+    if found is None and impossible:
         return []
     if isinstance(found, str):
         return [{"text": found, "answer_start": question.get("answer_start")}]
+    if isinstance(found, list):
+        inner = (key for one in found if isinstance(one, dict) for key in one)
+        unused |= dict.fromkeys(
+            f"{key} of answers" for key in inner if key not in ("text", "answer_start")
+        )
     return found
+
+
+def one_of(record: dict[str, Any], names: Sequence[str]) -> Any:
+    """The value of the one field of those that is there; None where none is.
+
+    Raises:
+        ValueError: several are there.
+    """
+    there = [name for name in names if name in record]
+    if len(there) > 1:
+        raise ValueError(f"the fields {' and '.join(map(repr, there))} are there both")
+    return record[there[0]] if there else None
 
 
 def _example(context: Any, question: dict[str, Any], number: int, answers: Any) -> Example:
@@ -107,7 +141,7 @@ def _example(context: Any, question: dict[str, Any], number: int, answers: Any) 
     text = next((question[key] for key in _ASKED if key in question), None)
     if not isinstance(text, str) or not isinstance(context, str):
         raise ValueError("no question or no context")
-    name = next((question[key] for key in _NAMES if key in question), number)
+    name = next((question[key] for key in _NAMES if question.get(key) is not None), number)
     return answered(Example((text, context), None, str(name), number), answers)
 
 
@@ -123,6 +157,8 @@ def answered(example: Example, value: Any) -> Example:
     if isinstance(value, dict) and isinstance(value.get("text"), list):
         texts = value["text"]
         starts = value.get("answer_start") or [None] * len(texts)
+        if not isinstance(starts, list):
+            raise ValueError(f"answer_start is {kind_of(starts)}, not a list")
         if len(starts) != len(texts):
             raise ValueError(f"{len(texts)} answers begin at {len(starts)} places")
         value = [{"text": text, "answer_start": at} for text, at in zip(texts, starts, strict=True)]
@@ -141,7 +177,7 @@ def _answer(one: Any) -> tuple[str, int | None]:
     if isinstance(one, dict):
         at = one.get("answer_start")
         # CMRC's baselines write -1 where they did not look.
-        at = None if at in (None, -1) else offset(at)
+        at = None if at in (None, -1, "-1", "") else offset(at)
         one = one.get("text")
     if not isinstance(one, str):
         raise ValueError(f"an answer is {kind_of(one)}, not a text")
@@ -157,8 +193,9 @@ def answer_fault(example: Example) -> str:
         if start is not None and context[start : start + len(answer)] != answer:
             there = context[start : start + len(answer)]
             return f"at {start} the passage has {there!r}, not {answer!r}"
-    first = example.label[0] if example.label else ""
-    return "" if first in context else f"the passage does not hold the answer {first!r}"
+        if answer not in context:
+            return f"the passage does not hold the answer {answer!r}"
+    return ""
 
 
 def write_squad(examples: Iterable[Example]) -> Iterator[str]:
@@ -206,7 +243,7 @@ def passages_table(path: str | Path, source: LineSource) -> Table:
     value = _parsed(source)
 
     def rows() -> Iterator[Row]:
-        for number, (context, question) in enumerate(_questions(value, str(path)), 1):
+        for number, (context, question) in enumerate(_questions(value, str(path), {}), 1):
             try:
                 example = _example(context, question, number, [])
             except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,13 +16,20 @@ from kbert_cli.corpus.lines import LineSource
 from kbert_cli.corpus.passages import (
     answered,
     is_passages,
+    one_of,
     passages_table,
     read_passages,
 )
 from kbert_cli.corpus.row import Row
+from kbert_cli.corpus.sequences.inline import mostly_marked
 from kbert_cli.corpus.table import Table, open_table, require_label
-from kbert_cli.corpus.tagged import read_sentences, read_tagged_file
-from kbert_cli.corpus.tags import plain_text
+from kbert_cli.corpus.tagged import (
+    read_tagged_file,
+    refuse_class_options,
+    refuse_fields,
+    text_rows,
+)
+from kbert_cli.corpus.tags import joined_tokens
 from kbert_cli.errors import KbertError, at_line, name_some
 from kbert_cli.files import BLANKS
 
@@ -65,8 +72,10 @@ def read_questions(
     path: str | Path, reading: ReadConfig
 ) -> tuple[str, Split, list[tuple[int, str]]]:
     """The format of a file of reading, its examples, and what cannot be used with the reason."""
+    refuse_class_options(reading, "reading")
     source = LineSource(path, reading.encoding)
     if is_passages(source, reading):
+        refuse_fields(reading, PASSAGES, source.path)
         examples, faults, unused = read_passages(source)
         return PASSAGES, Split(str(path), examples, unused=unused), faults
     return read_rows(path, READING, 2, reading, source)
@@ -99,15 +108,18 @@ def read_rows(
         KbertError: the file cannot be opened, has no label column, or is in another encoding.
     """
     source = source or LineSource(path, reading.encoding)
-    if fault := source.first_fault():
+    objects = (reading.format or sniff(path, source.head(), ner=False)) == "jsonl"
+    if not objects and (fault := source.first_fault()):
         # It tells the columns.
         raise source.fault_error(1, fault)
-    table = open_table(path, names, texts=texts, reading=reading, faults=True, source=source)
+    table = open_table(
+        path, names, texts=texts, reading=reading, faults=True, labelled=True, source=source
+    )
     require_label(table)
     split = Split(str(path), [])
     if table.header is None:
         split.notes.append(f"{path} has no header; columns: {table.columns.describe()}")
-    classes = read_classes(reading.classes)
+    classes = read_classes(reading.classes, reading.encoding)
     faults: list[tuple[int, str]] = []
     trimmed, empty = [], []
     late: dict[str, None] = {}
@@ -196,15 +208,17 @@ def _labelled(row: Row, table: Table, names: ColumnNames, classes: Sequence[str]
     texts = tuple(row.cells[index] for index in columns.texts)
     assert columns.label is not None
     group = row.cell(columns.group)
+    group = None if group is None else group.strip(BLANKS)
     if names is READING:
         return _answered(row, table, Example(texts, None, group or None, row.line))
-    if group is not None and not group.strip(BLANKS):
+    if group == "":
         raise ValueError("empty qid")
     label = row.cells[columns.label].strip(BLANKS)
     if row.record is not None and table.header is not None:
-        value = row.record.get(table.header[columns.label])
-        if isinstance(value, list | dict):
-            raise ValueError(f"the label is {kind_of(value)}, not a text or number")
+        for what, index in (("label", columns.label), ("qid", columns.group)):
+            value = row.record.get(table.header[index]) if index is not None else None
+            if isinstance(value, list | dict):
+                raise ValueError(f"the {what} is {kind_of(value)}, not a text or number")
     if not label:
         raise ValueError("empty label")
     if classes is not None:
@@ -218,7 +232,8 @@ def _answered(row: Row, table: Table, example: Example) -> Example:
     columns = table.columns
     assert columns.label is not None
     if row.record is not None and table.header is not None:
-        answers = row.record.get(table.header[columns.label])
+        own = table.header[columns.label]
+        answers = one_of(row.record, READING.label if own in READING.label else (own,))
         start = None if columns.start is None else row.record.get(table.header[columns.start])
     else:
         answers = row.cells[columns.label].strip(BLANKS)
@@ -232,11 +247,12 @@ def _answered(row: Row, table: Table, example: Example) -> Example:
 
 def unlabelled_example(row: Row, table: Table, names: ColumnNames) -> Example:
     """The texts of a row, its label left alone; missing cells are empty texts."""
+    cells = [row.cell(index) or "" for index in table.columns.texts]
     # Objects with entities hold texts as they are.
-    spaced = names is NER and table.format in TABLES
-    read: Callable[[str], str] = plain_text if spaced else str
-    texts = tuple(read(row.cell(index) or "") for index in table.columns.texts)
-    return Example(texts, line=row.line)
+    if names is NER and table.format in TABLES:
+        tags = row.cell(table.columns.label)
+        cells = [joined_tokens(cell, tags) for cell in cells]
+    return Example(tuple(cells), line=row.line)
 
 
 def unlabelled_examples(table: Table, names: ColumnNames) -> Iterator[tuple[Row, Example]]:
@@ -251,6 +267,7 @@ def open_unlabelled(
     texts: int | None = None,
     span: tuple[int, int] | None = None,
     reading: ReadConfig | None = None,
+    source: LineSource | None = None,
 ) -> Table:
     """A file to predict as a table, rows that cannot be read included; see ``open_table``.
 
@@ -258,20 +275,28 @@ def open_unlabelled(
     objects keep their fields.
     """
     reading = reading or ReadConfig()
-    source = LineSource(path, reading.encoding)
+    source = source or LineSource(path, reading.encoding)
     if names is READING and is_passages(source, reading):
         return passages_table(path, source)
     form = reading.format or sniff(path, source.head(), ner=names is NER)
+    if form == "inline" and reading.format is None and not mostly_marked(source.head()):
+        # Texts to predict that hold some brackets.
+        form = "tsv"
     if form in TABLES or (form in OBJECTS and names is NER):
-        known = replace(reading, format="jsonl" if form in OBJECTS else form)
+        if form in OBJECTS:
+            refuse_fields(reading, form, source.path)
         table = open_table(
-            path, names, texts=texts, span=span, faults=True, reading=known, source=source
+            path,
+            names,
+            texts=texts,
+            span=span,
+            faults=True,
+            reading=reading,
+            source=source,
+            form="jsonl" if form in OBJECTS else form,
         )
         return replace(table, format=form)
     if names is not NER:
         raise KbertError(f"{path}: the format {form} is read for --task ner only")
-    rows = (
-        Row(one.line, ("",) if one.fault else (one.text,), one.fault or one.partial)
-        for one in read_sentences(source, form, reading)
-    )
+    rows = text_rows(source, form, reading)
     return Table(str(path), form, ("text_a",), Columns((0,), None, None, 1), rows)

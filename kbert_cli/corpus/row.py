@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kbert_cli.corpus.lines import Line
+from kbert_cli.files import without_end
+
+# The library's own limit would call long passages no CSV.
+csv.field_size_limit(2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,9 @@ def csv_rows(lines: Iterable[Line]) -> Iterator[Row]:
 
     A line that begins no row is a fault of its own, and reading goes on with the next line: a
     quotation mark that is never closed would take all rows behind it along.
+
+    Args:
+        lines: with their ends, which belong to a cell in quotes.
     """
     lines = iter(lines)
     again: deque[Line] = deque()
@@ -47,7 +55,7 @@ def csv_rows(lines: Iterable[Line]) -> Iterator[Row]:
     def texts() -> Iterator[str]:
         while (line := again.popleft() if again else next(lines, None)) is not None:
             taken.append(line)
-            yield line[1] + "\n"
+            yield line[1]
 
     reader = csv.reader(texts(), strict=True)
     while True:
@@ -61,9 +69,23 @@ def csv_rows(lines: Iterable[Line]) -> Iterator[Row]:
             reach = (
                 f" (the quotation mark opened here reaches to line {rest[-1][0]})" if rest else ""
             )
-            yield Row(first, (line,), f"no CSV: {error}{reach}", unread=True)
+            yield Row(first, (without_end(line),), f"no CSV: {error}{reach}", unread=True)
             again.extendleft(reversed(rest))
             reader = csv.reader(texts(), strict=True)
             continue
         faults = "; ".join(fault for _, _, fault in taken if fault)
         yield Row(taken[0][0], tuple(cells) or ("",), faults)
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """A row of CSV with its end."""
+    written = io.StringIO()
+    # The library leaves a lone CR without quotes.
+    returns = any("\r" in cell for cell in cells)
+    writer = csv.writer(
+        written,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL,
+    )
+    writer.writerow(cells)
+    return written.getvalue()

@@ -10,6 +10,14 @@ from kbert_cli.corpus.entities import OUTSIDE
 
 _TAG = re.compile(r"([BIOESMWLUbioesmwlu])[-_](.+)")
 _BEGIN, _INSIDE, _END, _SINGLE = "B", "IM", "EL", "SWU"
+_LETTERS = {
+    "BIO": "OBI",
+    "IOB1": "OBI",
+    "IO": "OI",
+    "BIOES": "OBIESW",
+    "BMES": "OBMESW",
+    "BILOU": "OBILU",
+}
 SCHEMES = ("BIO", "IOB1", "IO", "BIOES", "BMES", "BILOU")
 
 
@@ -69,15 +77,20 @@ def to_bio(marks: Sequence[Mark], scheme: str) -> tuple[list[str], list[tuple[in
     faults: list[tuple[int, str]] = []
     open_type = ""
     """Type of the entity that the next tag may continue."""
+    ended = scheme in ("BIOES", "BMES", "BILOU")
     for index, mark in enumerate(marks):
+        begins = mark.letter in _BEGIN or mark.letter in _SINGLE
+        if ended and open_type and (begins or mark.letter == OUTSIDE):
+            shown = mark.letter if mark.letter == OUTSIDE else f"{mark.letter}-{mark.type}"
+            faults.append((index, f"{shown} behind an entity {open_type} that has no end"))
+        if mark.letter not in _LETTERS[scheme]:
+            faults.append((index, f"{mark.letter}-{mark.type} in tags that are {scheme}"))
         if mark.letter == OUTSIDE:
-            if open_type and scheme in ("BIOES", "BMES", "BILOU"):
-                faults.append((index, f"O behind an entity {open_type} that has no end"))
             tags.append(OUTSIDE)
             open_type = ""
             continue
         continues = bool(open_type) and open_type == mark.type
-        if mark.letter in _BEGIN or mark.letter in _SINGLE:
+        if begins:
             tag = f"B-{mark.type}"
         elif scheme in ("IO", "IOB1"):
             tag = f"I-{mark.type}" if continues else f"B-{mark.type}"
@@ -89,7 +102,7 @@ def to_bio(marks: Sequence[Mark], scheme: str) -> tuple[list[str], list[tuple[in
         tags.append(tag)
         ends = mark.letter in _END or mark.letter in _SINGLE
         open_type = "" if ends else mark.type
-    if open_type and scheme in ("BIOES", "BMES", "BILOU"):
+    if open_type and ended:
         faults.append((len(marks) - 1, f"the last entity, {open_type}, has no end"))
     return tags, faults
 

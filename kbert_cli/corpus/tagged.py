@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kbert_cli.config import ReadConfig
 from kbert_cli.corpus.columns import NER
 from kbert_cli.corpus.entities import OUTSIDE, Entity, tags_of, without_overlaps
 from kbert_cli.corpus.example import Example
-from kbert_cli.corpus.formats import FORMATS, TABLES, sniff
+from kbert_cli.corpus.formats import FORMATS, SEQUENCES, TABLES, sniff
+from kbert_cli.corpus.json_rows import kind_of
 from kbert_cli.corpus.lines import LineSource
+from kbert_cli.corpus.row import Row
 from kbert_cli.corpus.schemes import Mark, detect_scheme, read_mark, to_bio
 from kbert_cli.corpus.sequences import brat, cmeee, conll, inline, objects
 from kbert_cli.corpus.sequences.base import Sentence
@@ -65,6 +67,7 @@ def read_tagged_file(path: str | Path, reading: ReadConfig) -> TaggedFile:
     Raises:
         KbertError: it cannot be opened, or has no labels at all.
     """
+    refuse_class_options(reading, "ner")
     source = LineSource(path, reading.encoding)
     form = reading.format or sniff(path, source.head(), ner=True)
     found = TaggedFile(str(path), form)
@@ -88,10 +91,17 @@ def _sentences(
     source: LineSource, form: str, reading: ReadConfig, found: TaggedFile
 ) -> Iterator[Sentence]:
     if form in TABLES:
-        if fault := source.first_fault():
+        if (fault := source.first_fault()) and form != "jsonl":
             raise source.fault_error(1, fault)
-        known = replace(reading, format=form)
-        table = open_table(source.path, NER, reading=known, source=source, faults=True)
+        table = open_table(
+            source.path,
+            NER,
+            reading=reading,
+            source=source,
+            form=form,
+            faults=True,
+            labelled=True,
+        )
         require_label(table)
         if table.header is None:
             found.notes.append(f"{source.path} has no header; columns: {table.columns.describe()}")
@@ -105,6 +115,7 @@ def read_sentences(source: LineSource, form: str, reading: ReadConfig) -> Iterat
     Raises:
         KbertError: the format has no such name.
     """
+    refuse_fields(reading, form, source.path)
     if form == "brat":
         if source.path == STDIN:
             raise KbertError("brat's files come in pairs: standard input cannot hold them")
@@ -112,8 +123,50 @@ def read_sentences(source: LineSource, form: str, reading: ReadConfig) -> Iterat
         marks = LineSource(annotation, reading.encoding).good_lines()
         return brat.read(source.good_lines(), marks, annotation.name)
     if form not in _READERS:
-        raise KbertError(f"--format is {form!r}; it must be one of {', '.join(FORMATS)}")
+        allowed = (one for one in FORMATS if one in TABLES or one in SEQUENCES)
+        raise KbertError(f"--format is {form!r}; for ner it must be one of {', '.join(allowed)}")
     return _READERS[form](source.lines(), source.head())
+
+
+def text_rows(source: LineSource, form: str, reading: ReadConfig) -> Iterator[Row]:
+    """The texts of a file in one of ``SEQUENCES``, whatever becomes of its entities.
+
+    Where a line is a sentence, blank lines and those that cannot be read are rows too.
+    """
+    if form not in ("cmeee", "inline"):
+        for one in read_sentences(source, form, reading):
+            if not one.fault:
+                yield Row(one.line, (one.text,), one.partial)
+        return
+    refuse_fields(reading, form, source.path)
+    for line in source.lines():
+        if not line[1].strip() and not line[2]:
+            yield Row(line[0], (line[1],))
+        for one in _READERS[form]([line], source.head()):
+            text = (line[1] if one.fault else one.text,)
+            yield Row(line[0], text, one.fault, unread=bool(one.fault))
+
+
+def refuse_class_options(reading: ReadConfig, task: str) -> None:
+    """Raise KbertError when options for classes are given to a task that has none."""
+    for flag, value in (("--classes", reading.classes), ("--label-column", reading.label_column)):
+        if value is not None:
+            raise KbertError(f"{flag} {value} is for classes, and --task {task} has none")
+
+
+def refuse_fields(reading: ReadConfig, form: str, path: str) -> None:
+    """Raise KbertError when options name columns of a file that has none."""
+    named = {
+        "--text-field": reading.text_field,
+        "--text-b-field": reading.text_b_field,
+        "--label-field": reading.label_field,
+    }
+    for flag, value in named.items():
+        if value is not None:
+            raise KbertError(
+                f"{flag} is {value!r}, and {path} is read as {form}, which has no such fields",
+                "It is for tsv, csv and jsonl; --format (--input-format) names the form of a file.",
+            )
 
 
 def _table_sentences(table: Table) -> Iterator[Sentence]:
@@ -123,8 +176,11 @@ def _table_sentences(table: Table) -> Iterator[Sentence]:
     for row in table.rows:
         if row.cells == ("",):
             continue
-        if row.fault or len(row.cells) != columns.width:
-            fault = row.fault or f"{len(row.cells)} columns, expected {columns.width}"
+        given = (row.record or {}).get(header[columns.label or 0])
+        listed = f"the label is {kind_of(given)}, not tags parted by blanks"
+        fault = row.fault or (listed if isinstance(given, list | dict) else "")
+        if fault or len(row.cells) != columns.width:
+            fault = fault or f"{len(row.cells)} columns, expected {columns.width}"
             yield Sentence(row.line, fault=fault)
             continue
         assert columns.label is not None
@@ -144,6 +200,8 @@ def _table_sentences(table: Table) -> Iterator[Sentence]:
 
 
 def _add_entities(found: TaggedFile, sentence: Sentence) -> None:
+    if sentence.partial:
+        return
     text = sentence.text
     kept = without_overlaps(sentence.entities)
     found.nested += len(set(sentence.entities)) - len(kept)

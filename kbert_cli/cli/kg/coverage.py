@@ -5,8 +5,14 @@ from __future__ import annotations
 import click
 
 from kbert_cli.cli.console import ConsoleReporter, print_json, print_table
-from kbert_cli.cli.options import injection_options, json_option, offline_option, quiet_option
-from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig
+from kbert_cli.cli.options import (
+    injection_options,
+    json_option,
+    offline_option,
+    quiet_option,
+    reading_options,
+)
+from kbert_cli.config import DEFAULT_ENCODER, InjectionConfig, ReadConfig
 from kbert_cli.kg.catalog import open_graph
 from kbert_cli.registry import TASKS
 
@@ -17,8 +23,8 @@ from kbert_cli.registry import TASKS
 @click.option(
     "--task",
     type=click.Choice(list(TASKS)),
-    help="Whose columns FILE has.  [default: what its header says; without one, a text a line for "
-    ".txt, else label and text]",
+    help="Whose columns FILE has.  [default: what its form and header say; without, a text a line "
+    "for .txt, else label and text]",
 )
 @click.option(
     "--model",
@@ -28,6 +34,7 @@ from kbert_cli.registry import TASKS
     help="Whose tokenizer counts the tokens.",
 )
 @injection_options
+@reading_options()
 @offline_option
 @json_option
 @quiet_option
@@ -37,6 +44,7 @@ def coverage(
     task: str | None,
     model: str,
     injection: InjectionConfig,
+    reading: ReadConfig,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -47,7 +55,7 @@ def coverage(
     reporter = ConsoleReporter(quiet=quiet)
     inspector = Inspector(open_graph([graph], reporter), injection, model)
     with reporter.progress("growing trees") as advance:
-        found = cover(inspector, read_texts(file, task), advance)
+        found = cover(inspector, read_texts(file, task, reading), advance)
     if as_json:
         print_json(found.as_dict())
         return

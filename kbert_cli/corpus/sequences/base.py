@@ -40,3 +40,10 @@ class Sentence:
             self.tags = []
         self.tags.append(tag)
         self.lines.append(line)
+
+
+def mark_inside(number: int, line: str) -> str:
+    """The fault of a line that begins with a byte order mark inside a file: offsets would shift."""
+    if number > 1 and line.startswith("\ufeff"):
+        return "a byte order mark inside the file, as where two files were joined"
+    return ""

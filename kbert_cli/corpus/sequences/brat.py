@@ -9,6 +9,8 @@ from kbert_cli.corpus.entities import Entity, fault_of
 from kbert_cli.corpus.sequences.base import Sentence
 
 SUFFIX = ".ann"
+_KINDS = ("R", "E", "A", "M", "N", "#", "*")
+"""Relations, events, attributes, modifications, normalizations, notes, equivalences."""
 _OTHERS = "relations, events and notes"
 
 
@@ -30,37 +32,53 @@ def read(
     for _, text in texts:
         starts.append(at)
         at += len(text) + 1
+    whole = "\n".join(text for _, text in texts)
     found: list[list[Entity]] = [[] for _ in texts]
+    partial: dict[int, str] = {}
     others: tuple[str, ...] = ()
     for number, line in annotation:
         if not line.startswith("T"):
-            others = others or ((_OTHERS,) if line.strip() else ())
+            if line.strip() and not line.startswith(_KINDS):
+                yield Sentence(0, fault=f"{name}:{number}: {line[:40]!r} is no annotation")
+            elif line.strip():
+                others = (_OTHERS,)
             continue
         entity, fault = _entity(line)
-        index = None
-        if entity is not None:
-            index = _line_of(starts, entity.start)
-            begin, text = starts[index], texts[index][1]
-            moved = Entity(entity.start - begin, entity.end - begin, entity.type)
-            fault = fault_of(text, moved, line.split("\t")[2] if line.count("\t") > 1 else None)
-            entity = moved
+        if entity is not None and not fault:
+            shown = line.split("\t")[2] if line.count("\t") > 1 else None
+            fault = fault_of(whole, entity, shown)
+            if not fault and "\n" in whole[entity.start : entity.end]:
+                fault = f"{line[:40]!r} reaches over a line end"
+        index = _line_of(starts, entity.start) if entity is not None else None
         if fault or entity is None or index is None:
-            yield Sentence(number, fault=f"{name}: {fault}")
+            yield Sentence(0, fault=f"{name}:{number}: {fault}")
+            if index is not None:
+                partial[index] = fault
             continue
-        found[index].append(entity)
-    for (number, text), entities in zip(texts, found, strict=True):
+        begin = starts[index]
+        found[index].append(Entity(entity.start - begin, entity.end - begin, entity.type))
+    for index, (number, text) in enumerate(texts):
         if text.strip():
-            yield Sentence(number, tokens=list(text), entities=entities, unused=others)
+            yield Sentence(
+                number,
+                tokens=list(text),
+                entities=found[index],
+                unused=others,
+                partial=partial.get(index, ""),
+            )
 
 
 def _entity(line: str) -> tuple[Entity | None, str]:
+    """The entity of a line, or where it would begin, and why it is none."""
     cells = line.split("\t")
     parts = cells[1].split() if len(cells) > 1 else []
-    if ";" in (cells[1] if len(cells) > 1 else ""):
-        return None, f"{cells[0]} lies in several pieces"
-    if len(parts) != 3 or not (parts[1].isdecimal() and parts[2].isdecimal()):
-        return None, f"{line!r} is not id, type, start and end"
-    return Entity(int(parts[1]), int(parts[2]), parts[0]), ""
+    start = parts[1] if len(parts) > 1 else ""
+    if not (len(parts) > 2 and start.isdecimal() and parts[2].split(";")[0].isdecimal()):
+        return None, f"{line[:40]!r} is not id, type, start and end"
+    entity = Entity(int(start), int(parts[2].split(";")[0]), parts[0])
+    if ";" in cells[1]:
+        return entity, f"{cells[0]} lies in several pieces"
+    return entity, "" if len(parts) == 3 else f"{line[:40]!r} is not id, type, start and end"
 
 
 def _line_of(starts: Sequence[int], offset: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kbert_cli.corpus.entities import Entity, fault_of
 from kbert_cli.corpus.lines import Line
-from kbert_cli.corpus.sequences.base import Sentence
+from kbert_cli.corpus.sequences.base import Sentence, mark_inside
 
 MARK = "|||"
 
@@ -14,8 +14,8 @@ MARK = "|||"
 def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences; the end of an entity is its last character."""
     for number, line, broken in lines:
-        if broken:
-            yield Sentence(number, fault=broken)
+        if fault := broken or mark_inside(number, line):
+            yield Sentence(number, fault=fault)
             continue
         if not line.strip():
             continue

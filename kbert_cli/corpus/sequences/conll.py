@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from kbert_cli.corpus.entities import OUTSIDE
 from kbert_cli.corpus.lines import Line
-from kbert_cli.corpus.sequences.base import Sentence
+from kbert_cli.corpus.sequences.base import Sentence, mark_inside
 
-_NUMBERED = re.compile(r".[0-9]")
+_NUMBERED = re.compile(r"(.)([0-9]{1,2})")
 _COMMENT = "-DOCSTART-"
 
 
@@ -24,9 +25,9 @@ def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     cut = _by_tabs if tabs else _by_blanks
     width = Counter(len(cut(line)) for line in filled).most_common(1)[0][0] if filled else 2
     width = max(width, 2)
-    tokens = [cut(line)[0] for line in filled]
-    numbered = sum(bool(_NUMBERED.fullmatch(token)) for token in tokens) * 10 > 9 * len(tokens)
+    numbered = _are_numbered([cut(line)[0] for line in filled])
     unused = tuple(f"column {number}" for number in range(2, width))
+    unused += ("the numbers of characters",) if numbered else ()
     sentence = Sentence(0, unused=unused)
     for number, line, broken in lines:
         if not broken and (
@@ -38,14 +39,27 @@ def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
             continue
         cells = cut(line)
         token = cells[0][:1] if numbered and _NUMBERED.fullmatch(cells[0]) else cells[0]
-        fault = broken or _fault(cells, token, width, tabs=tabs)
+        fault = broken or mark_inside(number, line) or _fault(cells, token, width, tabs=tabs)
         if fault:
             sentence.partial = sentence.partial or f"line {number}: {fault}"
+            # For whoever wants the text all the same.
+            sentence.add(number, line, OUTSIDE)
             yield Sentence(number, fault=fault)
             continue
         sentence.add(number, token, cells[-1].strip(" "))
     if sentence.tokens:
         yield sentence
+
+
+def _are_numbered(tokens: Sequence[str]) -> bool:
+    """Whether tokens are characters with their places in their words, from 0."""
+    found = [_NUMBERED.fullmatch(token) for token in tokens]
+    places = [int(one[2]) if one else None for one in found]
+    steps = zip([None, *places], places, strict=False)
+    sound = sum(
+        place == 0 or (place is not None and before == place - 1) for before, place in steps
+    )
+    return 0 in places and sound * 10 > 9 * len(tokens)
 
 
 def _by_tabs(line: str) -> list[str]:

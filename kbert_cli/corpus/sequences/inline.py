@@ -7,25 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kbert_cli.corpus.entities import Entity
 from kbert_cli.corpus.lines import Line
-from kbert_cli.corpus.sequences.base import Sentence
+from kbert_cli.corpus.sequences.base import Sentence, mark_inside
 
-MARKED = re.compile(r"\[([^\[\]\n]+)\]\(([^()\s]+)\)|<([^<>/\s]+)>([^<>]*)</\3>")
+MARKED = re.compile(r"\[([^\[\]\n]+)\]\(([^()\s:/]+)\)|<([^\W\d][^<>/\s]*)>([^<>]+)</\3>")
 
 
-_STRAY = re.compile(r"\]\([^()\s]+\)|</[^<>\s]+>")
-"""What closes a mark."""
+_STRAY = re.compile(r"\]\(|</[^<>]*>|<[^\W\d][^<>]*>")
+"""Parts of marks."""
+
+
+def mostly_marked(lines: Sequence[str]) -> bool:
+    """Whether most lines with text hold a mark."""
+    filled = [line for line in lines if line.strip()]
+    return sum(bool(MARKED.search(line)) for line in filled) * 2 > len(filled)
 
 
 def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
     """Sentences, a line each; what is no mark is text.
 
-    A mark that is closed and never opened, or opened with a type of the first lines and never
-    closed, is a fault: it may be one within another, which this form cannot hold.
+    Half a mark is a fault: it may be one within another, which this form cannot hold.
     """
-    types = {found[3] for line in head for found in MARKED.finditer(line) if found[3]}
     for number, line, broken in lines:
-        if broken:
-            yield Sentence(number, fault=broken)
+        if fault := broken or mark_inside(number, line):
+            yield Sentence(number, fault=fault)
             continue
         if not line.strip():
             continue
@@ -41,19 +45,19 @@ def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
             text += shown
             at = found.end()
         rest.append(line[at:])
-        if stray := _stray(rest, types):
+        if stray := _stray(rest):
             yield Sentence(number, fault=f"{stray!r} belongs to no mark that is opened and closed")
             continue
         yield Sentence(number, tokens=list(text + line[at:]), entities=entities)
 
 
-def _stray(parts: Sequence[str], types: Iterable[str]) -> str:
+def _stray(parts: Sequence[str]) -> str:
     """Half a mark in what is left of a line."""
     for part in parts:
         if found := _STRAY.search(part):
             return found[0]
-        if kind := next((kind for kind in types if f"<{kind}>" in part), None):
-            return f"<{kind}>"
+        if part.count("[") != part.count("]"):
+            return "[" if part.count("[") > part.count("]") else "]"
     return ""
 
 

@@ -17,6 +17,7 @@ _STARTS = ("start", "begin", "start_offset", "start_pos")
 _ENDS = ("end", "end_offset", "end_pos")
 _TYPES = ("type", "label", "label_type", "entity_type")
 _SHOWN = ("entity", "text", "mention", "word")
+_ENTITY = (*_STARTS, *_ENDS, *_TYPES, *_SHOWN, "start_idx", "end_idx")
 
 
 def is_cluener(record: Any) -> bool:
@@ -56,7 +57,14 @@ def read_entity_list(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sen
             found = [_entity(one) for one in record[key]] if not fault else []
         except (TypeError, ValueError, KeyError) as error:
             fault = f'"{key}" is no list of start, end and type: {_reason(error)}'
-        yield _sentence(number, record, found, key, fault)
+        unused = [
+            f"{name} of entities"
+            for one in (record[key] if key else ())
+            if isinstance(one, dict)
+            for name in one
+            if name not in _ENTITY
+        ]
+        yield _sentence(number, record, found, key, fault, unused)
 
 
 def _list_name(record: Any) -> tuple[str, str]:
@@ -75,7 +83,11 @@ def _reason(error: Exception) -> str:
 
 
 def _entity(one: Any) -> tuple[Entity, str | None]:
+    if not isinstance(one, list | dict):
+        raise ValueError(f"an entity is {kind_of(one)}")
     if isinstance(one, list):
+        if len(one) != 3:
+            raise ValueError(f"an entity has {len(one)} parts")
         start, end, kind = one
         return Entity(offset(start), offset(end), _kind(kind)), None
     kind = _kind(_first(one, _TYPES))
@@ -111,6 +123,7 @@ def _sentence(
     found: Sequence[tuple[Entity, str | None]],
     key: str,
     fault: str,
+    unused: Sequence[str] = (),
 ) -> Sentence:
     if fault:
         return Sentence(number, fault=fault)
@@ -122,7 +135,7 @@ def _sentence(
         number,
         tokens=list(record[name]),
         entities=[one for one, _ in found],
-        unused=tuple(other for other in record if other not in (name, key)),
+        unused=(*(other for other in record if other not in (name, key)), *unused),
     )
 
 
