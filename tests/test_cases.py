@@ -156,7 +156,7 @@ def test_08_single_class(tmp_path):
 def test_10_over_long(work, tmp_path):
     rows, _ = predict("run-ner", case(10) / "ner_long_raw.txt", cwd=work)
     lengths = [len(row["prediction"].split(" ")) for row in rows]
-    assert lengths == [len(row["column_1"]) for row in rows] == [11, 670, 2500]
+    assert lengths == [len(row["text"]) for row in rows] == [11, 670, 2500]
     errors = fails(
         *("finetune", "--task", "ner", "--kg", "none", "--train", case(10) / "ner_long.txt"),
         *("--max-length", "600"),
@@ -252,7 +252,7 @@ def test_19_latin_and_digits(work, tmp_path):
     assert words["faults"] == []
     rows, _ = predict("run-ner", case(19) / "raw.txt", cwd=work)
     for row in rows:
-        assert all(row["column_1"][e["start"] : e["end"]] == e["text"] for e in row["entities"])
+        assert all(row["text"][e["start"] : e["end"]] == e["text"] for e in row["entities"])
 
 
 def test_20_blanks_as_tokens(work, tmp_path):
@@ -266,7 +266,7 @@ def test_20_blanks_as_tokens(work, tmp_path):
     raw = (case(20) / "ner_raw.txt").read_text(encoding="utf-8").split("\n")
     rows, _ = predict("run-ner", case(20) / "ner_raw.txt", cwd=work)
     for row, text in zip(rows, raw, strict=False):
-        assert row["column_1"] == text
+        assert row["text"] == text
 
 
 def test_21_blanks_around_labels(tmp_path):
@@ -335,7 +335,7 @@ def test_26_traditional(tmp_path):
 def test_27_output_without_branches(work):
     lines = (case(27) / "raw.txt").read_text(encoding="utf-8").splitlines()
     rows, _ = predict("run-ner", case(27) / "raw.txt", cwd=work)
-    assert [row["column_1"] for row in rows] == lines
+    assert [row["text"] for row in rows] == lines
     for row, line in zip(rows, lines, strict=True):
         assert len(row["prediction"].split(" ")) == len(line)
         assert all(entity["text"] in line for entity in row["entities"])

@@ -15,7 +15,8 @@ from transformers import RobertaConfig, RobertaModel
 from kbert_cli import load
 from kbert_cli.comparison import compare
 from kbert_cli.config import ReadConfig
-from kbert_cli.corpus.columns import CLASSIFICATION, READING
+from kbert_cli.corpus.columns import CLASSIFICATION, NER, READING
+from kbert_cli.corpus.convert import convert_file
 from kbert_cli.corpus.reader import open_unlabelled
 from kbert_cli.errors import KbertError
 from kbert_cli.feature_table import FeatureTable
@@ -100,6 +101,10 @@ CASES = [
     ("corpus convert train.tsv out.xyz --task classification", "no format to write to out.xyz"),
     ("corpus convert train.tsv o --to conll --task classification", "for --task ner only"),
     ("corpus convert marks.tsv o --to cmeee --task ner", "cannot be written as cmeee"),
+    ("corpus convert train.tsv o --to csv --task classification --scheme BMES", "is for tags"),
+    ("corpus convert none.json o.tsv --task reading", "1 questions have no answer"),
+    ("kg coverage kg.spo broken.csv", "broken.csv:3: no CSV"),
+    ("predict empty --run run", "it is a folder"),
     (("finetune", "--kg", "none", *DATA, "--precision", "fp16"), "fp16 needs a GPU"),
     (("finetune", "--kg", "none", *DATA, "--freeze-layers", "9"), "the encoder has 4 layers"),
     (("finetune", "--kg", "none", "--corpus", "empty", "--task", "ner"), "holds no train.tsv"),
@@ -138,6 +143,9 @@ def trouble(tmp_path_factory, finished):
     write("empty.txt", " \n")
     (folder / "empty").mkdir()
     write("list.jsonl", "[1]\n")
+    write("broken.csv", 'text\n头痛\n"发热\n')
+    unanswered = {"id": 1, "question": "问", "answers": []}
+    write("none.json", json.dumps([{"context": "甲乙", "qas": [unanswered]}]))
     write("odd.jsonl", '{"a": 1}\n')
     write("marks.tsv", "text_a\tlabel\n甲 | | | 乙\tO O O O O\n")
     write("text.txt", "头痛三天。\n" * 50)
@@ -205,6 +213,14 @@ def test_of_readers(write):
         read_json("nowhere")
     with pytest.raises(KbertError, match="--format is 'xyz'"):
         SourceFormat(format="xyz")
+
+
+def test_of_files_that_would_not_read_back(write, tmp_path, monkeypatch):
+    monkeypatch.setattr("kbert_cli.corpus.convert.why_not", lambda *_: "")
+    source = write("a.jsonl", '{"text": "甲|||乙", "entities": []}\n')
+    with pytest.raises(KbertError, match="would not read back as it should from example 1 on"):
+        convert_file(source, tmp_path / "b.txt", NER, ReadConfig(), form="cmeee")
+    assert not (tmp_path / "b.txt").exists()
 
 
 def test_of_damaged_features(write, tmp_path):

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kbert_cli.files import BLANKS
+
 TEXTS = ("text_a", "text", "sentence", "review", "content", "originalText")
 
 
@@ -67,9 +69,9 @@ def _filled(line: str, form: str) -> bool:
 def _in_cells(line: str, row: Mapping[str, Any]) -> bool:
     """Whether a row's values are cells of a line, the label but for its outer blanks."""
     cells = line.split("\t")
-    stripped = [cell.strip() for cell in cells]
+    stripped = [cell.strip(BLANKS) for cell in cells]
     return all(
-        value in cells or (key == "label" and value.strip() in stripped)
+        value in cells or (key == "label" and value.strip(BLANKS) in stripped)
         for key, value in row.items()
     )
 

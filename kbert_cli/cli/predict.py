@@ -92,7 +92,7 @@ def predict(
     target, span = output, None
     if part:
         assert output
-        target, span = part.output(output), part.span(_size(file))
+        target, span = part.output(output), part.span(Path(file).stat().st_size)
     table = open_input(file, pipeline, record.texts, span, reading)
     form = form or _FORMS.get(table.format, "tsv")
     if table.header is None:
@@ -151,10 +151,3 @@ def predict(
             reporter.warn(
                 f"{file}: {counted}, line{'s' * (len(lines) > 1)}{of} {name_some(map(str, lines))}"
             )
-
-
-def _size(file: str) -> int:
-    try:
-        return Path(file).stat().st_size
-    except OSError as error:
-        raise KbertError(f"cannot read {file}: {error.strerror}") from None

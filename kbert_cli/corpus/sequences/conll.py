@@ -39,7 +39,7 @@ def read(lines: Iterable[Line], head: Sequence[str]) -> Iterator[Sentence]:
             continue
         cells = cut(line)
         token = cells[0][:1] if numbered and _NUMBERED.fullmatch(cells[0]) else cells[0]
-        fault = broken or mark_inside(number, line) or _fault(cells, token, width, tabs=tabs)
+        fault = broken or _fault(number, cells, token, width, tabs=tabs)
         if fault:
             sentence.partial = sentence.partial or f"line {number}: {fault}"
             # For whoever wants the text all the same.
@@ -70,12 +70,15 @@ def _by_blanks(line: str) -> list[str]:
     return line.rstrip(" ").split(" ")
 
 
-def _fault(cells: Sequence[str], token: str, width: int, *, tabs: bool) -> str:
+def _fault(number: int, cells: Sequence[str], token: str, width: int, *, tabs: bool) -> str:
     between = "tabs" if tabs else "blanks"
     if len(cells) != width:
         return f"{len(cells)} cells between {between}, expected {width} (token and tag)"
     if not token or (not tabs and not token.strip()):
         return f"the token is blank, which a file with {between} between cells cannot hold"
+    if number > 1 and len(token) > 1 and token.startswith("\ufeff"):
+        # Alone it is a character like others.
+        return mark_inside(number, token)
     tag = cells[-1].strip(" ")
     return "" if tag and tag.strip() == tag else f"no tag in {cells[-1]!r}"
 
